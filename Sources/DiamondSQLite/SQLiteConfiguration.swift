@@ -33,6 +33,8 @@ package struct SQLiteConfiguration: Sendable {
     /// Computes the values that a script cannot, in the transaction of the migration, after a file of version 1 got its
     /// form. New columns that may not be NULL have zeros and empty values then.
     package var complete: (@Sendable (borrowing SQLiteConnection) throws(SQLiteError) -> Void)?
+    /// An object for the code that reads and writes the tables, such as the seal of their values.
+    package var context: (any AnyObject & Sendable)?
 
     package init(applicationID: Int32, migrations: [String]) {
         self.applicationID = applicationID

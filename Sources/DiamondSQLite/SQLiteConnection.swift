@@ -6,6 +6,9 @@ import CDiamondSQLite
 package struct SQLiteConnection: ~Copyable {
     let handle: SQLiteHandle
 
+    /// The object of the configuration.
+    package var context: (any AnyObject & Sendable)? { handle.context }
+
     /// Returns the statement for a literal. It is prepared once per connection.
     package func statement(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
         let (pointer, place) = try handle.statement(for: sql)

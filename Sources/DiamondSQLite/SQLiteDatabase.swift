@@ -114,6 +114,13 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// Rewrites the whole file. `secure_delete` overwrites deleted content, but SQLite leaves copies of rows that it
+    /// moved to another page (`rebuildPage`). A rewritten file has none.
+    package func vacuum() throws(SQLiteError) {
+        try refuseFork()
+        try writer.withLock { (handle) throws(SQLiteError) in try handle.execute("VACUUM") }
+    }
+
     /// Checkpoints and truncates the write-ahead log, as far as readers allow. After that, the log contains no deleted
     /// content, and the file has the size after the last `vacuum`, unless a reader prevented it. If it fails, the next
     /// call repeats it.
@@ -272,6 +279,7 @@ extension SQLiteDatabase {
     ) throws(SQLiteError) -> SQLiteHandle {
         // Set first, because the switch to WAL fails without it while another process opens the file.
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
+        handle.context = configuration.context
         diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)
         diamond_sqlite3_defensive(handle.pointer, 1)
         // Without this, SQLite prepares a statement again for each bound value if a partial index might apply to it.

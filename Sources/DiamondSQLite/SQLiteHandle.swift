@@ -7,6 +7,8 @@ import CDiamondSQLite
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
+    /// The object of the configuration.
+    var context: (any AnyObject & Sendable)?
     // Exclusivity is unchecked because these are accessed for every bound value. Accesses cannot overlap: one thread at
     // a time uses the handle, and nothing calls back.
     @exclusivity(unchecked) private var statements = SQLiteStatementCache()

@@ -425,6 +425,7 @@ import UnixSignals
         let summary = await replayer.replay(until: deadline)  // or what can be sent until then
         try await engine.forget(identity: "user-42")  // logout
         try await engine.queue().release(.identity("user-42"))  // signed in again
+        try await engine.forget(identity: "user-42", discardingJobs: true)  // the account was deleted
         engine.onReplay(CreateNote.self) { job, result in
             print("note of job \(job):", result)
         }

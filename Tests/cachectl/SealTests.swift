@@ -54,6 +54,28 @@ import Testing
         #expect(try await cachectl("purge", key).text == "erased 1 entry\n")
     }
 
+    @Test func `shows and changes a sealed queue with its key, and exits with 5 without it`() async throws {
+        let file = try keyFile(Self.key)
+        let add = ["queue", "add", "-X", "PUT", "--json-body", #"{"a": "secret-body"}"#, "http://h/secret-path"]
+        #expect(try await cachectl(add + ["--key-file", file]).text == "1\n")
+        #expect(try cachectl.temporary.found(["secret-body", "secret-path"]) == [])
+        let name = AESGCMSeal.id(of: Self.key)
+        for arguments in [["list"], ["show", "1"], ["keys"], ["discard", "1"], ["export"], ["replay", "--dry-run"]] {
+            let outcome = try await cachectl(["queue"] + arguments)
+            #expect(outcome.status == 5 && outcome.text.isEmpty, "\(arguments)")
+            #expect(outcome.errors.contains("is sealed with the key '\(name)'"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("give its key with --key-file or in DIAMOND_CACHE_KEY"))
+        }
+        #expect(try await cachectl(add).status == 5)
+        let listed = try await cachectl("queue", "list", "--key-file", file)
+        #expect(listed.status == 0 && listed.text.contains("http://h/secret-path\n"))
+        #expect(try await cachectl("queue", "show", "1", "--key-file", file).text.contains("secret-body"))
+        #expect(try await cachectl("queue", "discard", "1", "--key-file", file).status == 0)
+        // These read no sealed value.
+        #expect(try await cachectl("verify").status == 0)
+        #expect(try await cachectl("doctor").status == 0)
+    }
+
     @Test func `does not report unsealed entries as damaged when a key is given`() async throws {
         try await cachectl.store([StoredEntry(url: "https://a.example/")])
         let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description)

@@ -52,7 +52,7 @@ public final class CookieJar: Sendable {
     }
 
     /// Removes all cookies of an identity. Later responses to requests sent before the call set no cookies. An engine
-    /// calls this when it forgets the identity (``Engine/forget(identity:)``).
+    /// calls this when it forgets the identity (``Engine/forget(identity:discardingJobs:)``).
     public func removeAll(of identity: String?) {
         state.withLock { state in
             state.cookies[identity.exact] = nil

@@ -219,19 +219,28 @@ public final class Engine: Sendable {
         return 0
     }
 
-    /// Forgets an identity, for a logout: erases its entries, for every process of the store, and its cookies.
+    /// Forgets an identity, for a logout: erases its entries, for every process of the store, its cookies, and its jobs
+    /// that have ended, with their answers. What is erased is overwritten in the files.
     ///
     /// Running exchanges for the identity still return their responses to their callers, but do not store them. The
-    /// jobs of the identity are held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases them
-    /// after the next login. A queue that cannot be written is reported to the observers.
+    /// open jobs of the identity are held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases
+    /// them after the next login. Until then, lists of jobs leave them out (``ReplayFilter/includesSignedOut``).
     ///
+    /// The queue's file is rewritten, which takes time in proportion to its size. A queue that cannot be written is
+    /// reported to the observers.
+    ///
+    /// - Parameters:
+    ///   - identity: the identity.
+    ///   - discardsJobs: whether to erase the open jobs of the identity, too. The requests that they hold are never
+    ///     sent, except those that are being sent already. Nothing has to be released after the next login. Default:
+    ///     `false`.
     /// - Returns: the number of entries that were erased.
     @discardableResult
     @concurrent
-    public func forget(identity: String) async throws(CacheError) -> Int {
+    public func forget(identity: String, discardingJobs discardsJobs: Bool = false) async throws(CacheError) -> Int {
         pipeline.forget(identity)
         pipeline.exchangeEnvironment.cookies?.removeAll(of: identity)
-        await holdJobs(of: identity)
+        await forgetJobs(of: identity, discarding: discardsJobs)
         return try await cache?.purge(.identity(identity)) ?? 0
     }
 

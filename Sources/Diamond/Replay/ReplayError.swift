@@ -40,6 +40,8 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         public static let diskError = Code(description: "diskError")
         /// The file is damaged. It is left as it is, because its jobs may exist nowhere else.
         public static let corrupt = Code(description: "corrupt")
+        /// The queue is sealed with a key that the seal does not have, or the seal fails. The jobs stay as they are.
+        public static let cannotSeal = Code(description: "cannotSeal")
         /// The queue was closed.
         public static let closed = Code(description: "closed")
         /// Another failure. The message describes it.
@@ -71,7 +73,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
     }
 
     /// Whether the same operation may succeed a moment later.
-    var isTransient: Bool { [.busy, .diskFull, .diskError].contains(code) }
+    var isTransient: Bool { [.busy, .diskFull, .diskError, .cannotSeal].contains(code) }
 
     /// Whether an open queue may be used again later. This includes the case that the process has too many open files.
     var isTransientWhenOpen: Bool { isTransient || code == .cannotOpen }
@@ -86,6 +88,6 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .schemaMismatch: .corrupt,
         .ioError: .diskError, .noSharedMemory: .diskFull, .notAFile: .cannotOpen, .notOurs: .cannotOpen,
-        .notPrivate: .cannotOpen,
+        .notPrivate: .cannotOpen, .cannotSeal: .cannotSeal,
     ]
 }

@@ -141,10 +141,7 @@ struct SaveCollector {
         guard let answer = stored.answer else {
             throw stored.failure ?? ReplayError(.other, "job \(stored.job.id) has ended without an answer")
         }
-        var headers = HTTPFields()
-        headers[.location] = answer.location
-        let response = Response(
-            status: answer.status, headers: headers, body: answer.body ?? Data(), url: stored.request?.url ?? "")
+        let response = answer.response(from: stored.request?.url ?? "")
         guard answer.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response
     }

@@ -54,7 +54,7 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    func apply(_ action: JobAction, reason: String = "", in place: PlaceOptions) async throws {
+    func apply(_ action: JobAction, reason: String = "", in place: StoreOptions) async throws {
         guard let hold else {
             try await jobs.apply(action, in: place)
             return try action == .release && jobs.ids.isEmpty ? noteHolds(in: place) : ()
@@ -75,7 +75,7 @@ struct HoldOptions: ParsableArguments {
     }
 
     /// Prints the holds that are still in effect. Releasing single jobs ends no named hold.
-    private func noteHolds(in place: PlaceOptions) throws {
+    private func noteHolds(in place: StoreOptions) throws {
         let queue = try place.openQueue()
         do throws(ReplayError) {
             for active in try queue.holds() {
@@ -118,7 +118,7 @@ private struct HoldResult: Encodable {
         self.counts = CountsForm(counts)
     }
 
-    func show(in place: PlaceOptions) {
+    func show(in place: StoreOptions) {
         guard !place.json else { return Output.json(self) }
         let done = verb == "hold" ? "held" : "released"
         Output.line("\(dryRun ? "would \(verb)" : done) \(hold.title), \(Quantity.jobs(jobs)) of it".printable)

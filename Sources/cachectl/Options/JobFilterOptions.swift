@@ -34,7 +34,8 @@ struct JobFilterOptions: ParsableArguments {
     var filter: ReplayFilter {
         ReplayFilter(
             states: Set(state), orderingKey: key, identity: identity, host: host, tag: tag,
-            enqueuedBefore: olderThan.map { Date(timeIntervalSinceNow: -Double($0.milliseconds) / 1000) })
+            enqueuedBefore: olderThan.map { Date(timeIntervalSinceNow: -Double($0.milliseconds) / 1000) },
+            includesSignedOut: true)
     }
 }
 #endif

@@ -28,7 +28,7 @@ struct JobSelectionOptions: ParsableArguments {
     }
 
     /// Applies an action to the selected jobs and prints the result.
-    func apply(_ action: JobAction, in place: PlaceOptions) async throws {
+    func apply(_ action: JobAction, in place: StoreOptions) async throws {
         let queue = try place.openQueue()
         let result: ReplayQueue.BulkResult
         let counts: [ReplayState: Int]
@@ -69,7 +69,7 @@ private struct ActionResult: Encodable {
         self.counts = CountsForm(counts)
     }
 
-    func show(in place: PlaceOptions) {
+    func show(in place: StoreOptions) {
         guard !place.json else { return Output.json(self) }
         let which = dryRun && !jobs.isEmpty ? ": \(Quantity.numbers(jobs))" : ""
         Output.line("\(dryRun ? "would \(verb)" : done) \(Quantity.jobs(jobs.count))\(which)")

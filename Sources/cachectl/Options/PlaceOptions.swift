@@ -48,21 +48,6 @@ struct PlaceOptions: ParsableArguments {
     private func names(of app: String) -> [String] {
         Store(named: app).isThere ? [app] : Store.names(ofPrograms: app)
     }
-
-    /// Opens the store's queue. Throws if there is none: it creates no queue.
-    func openQueue() throws -> ReplayQueue {
-        do throws(ReplayError) { return try ReplayQueue(existing: location) } catch { throw Failure.report(error) }
-    }
-
-    /// Opens the store's queue. Returns `nil` if the store exists and has no queue, and throws if there is no store.
-    func findQueue() throws -> ReplayQueue? {
-        do throws(ReplayError) {
-            return try ReplayQueue(existing: location)
-        } catch {
-            guard error.code == .noStore, location.isThere else { throw Failure.report(error) }
-            return nil
-        }
-    }
 }
 
 extension String {

@@ -13,6 +13,8 @@ struct StoreOptions: ParsableArguments {
 
     var location: Store { place.location }
 
+    var optionText: String { place.optionText }
+
     /// Returns the configuration for keys and for sending.
     func configuration() throws -> Engine.Configuration {
         var configuration = Engine.Configuration(store: location)
@@ -37,6 +39,25 @@ struct StoreOptions: ParsableArguments {
         do throws(CacheError) {
             return try Cache(location, seal: seal, create: false)
         } catch  where [.noStore, .corrupt].contains(error.code) {
+            return nil
+        }
+    }
+
+    /// Opens the store's queue. Throws if there is none: it creates no queue, and seals none.
+    func openQueue() throws -> ReplayQueue {
+        let seal = try sealing.seal()
+        do throws(ReplayError) { return try ReplayQueue(existing: location, seal: seal) } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    /// Opens the store's queue. Returns `nil` if the store exists and has no queue, and throws if there is no store.
+    func findQueue() throws -> ReplayQueue? {
+        let seal = try sealing.seal()
+        do throws(ReplayError) {
+            return try ReplayQueue(existing: location, seal: seal)
+        } catch {
+            guard error.code == .noStore, location.isThere else { throw Failure.report(error) }
             return nil
         }
     }

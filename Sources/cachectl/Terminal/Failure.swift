@@ -29,11 +29,15 @@ enum Failure {
 
     static func report(_ error: RequestError) -> ExitCode { report(usage, error.message) }
 
-    static func report(_ error: ReplayError) -> ExitCode { report(code(of: error), error.message) }
+    static func report(_ error: ReplayError) -> ExitCode {
+        let remedy = error.code == .cannotSeal ? ": give its key with --key-file or in \(SealOptions.variable)" : ""
+        return report(code(of: error), error.message + remedy)
+    }
 
     static func code(of error: ReplayError) -> ExitCode {
         switch error.code {
         case .badRequest: usage
+        case .cannotSeal: sealed
         case .noJob: nothingFound
         case .queueFull, .wrongState, .notUnique, .cannotMerge: wrongState
         default: noStore

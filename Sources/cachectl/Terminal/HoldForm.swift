@@ -25,12 +25,12 @@ struct HoldForm: Encodable {
     }
 
     /// Returns the command that ends the hold.
-    private func releaseCommand(in place: PlaceOptions) -> String {
+    private func releaseCommand(in place: StoreOptions) -> String {
         "cachectl queue release --\(kind)\(name.map { "=\($0.shellArgument)" } ?? "")\(place.optionText)"
     }
 
     /// Returns ``line`` and the command that ends the hold.
-    func note(in place: PlaceOptions) -> String { "\(line): '\(releaseCommand(in: place))' ends it" }
+    func note(in place: StoreOptions) -> String { "\(line): '\(releaseCommand(in: place))' ends it" }
 
     /// `held: the lane 'images' since 2026-08-01T12:00:00Z (the server asked for it)`.
     var line: String {

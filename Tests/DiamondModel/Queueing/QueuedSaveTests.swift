@@ -182,6 +182,50 @@ import Testing
         #expect(api.notes[7] == ["id": 7, "text": "milk", "stars": 9])
     }
 
+    /// A problem with the errors of fields (RFC 9457 section 3).
+    private static let problem = StubAPI.Answer(
+        422,
+        [
+            "title": "Your request is not valid.", "detail": "There are at most five stars.",
+            "errors": [["pointer": "#/stars", "detail": "at most 5"]],
+        ],
+        headers: [
+            .contentType: "application/problem+json", .contentLanguage: "en", .retryAfter: "60", .setCookie: "a=b",
+        ])
+
+    @Test(arguments: ["this program", "a later run", "another process"])
+    func `A queued save that is refused later reports the problem as a direct save does`(_ replayer: String)
+        async throws
+    {
+        var program = try api.start()
+        let note = try await storedNote(program)
+        api.answerOnce(Self.problem)
+        let direct = await #expect(throws: ConnectionError.self) { try await note.save { $0.stars = 9 } }
+        api.isOnline = false
+        try await note.save(.queued) { $0.stars = 9 }
+        api.isOnline = true
+        api.answerOnce(Self.problem)
+        switch replayer {
+        case "another process":
+            let other = try api.start()
+            try await other.replay()
+            await other.engine.close()
+        case "a later run":
+            await program.engine.close()
+            program = try api.start()
+            try await program.replay()
+        default: try await program.replay()
+        }
+        let save = try #require(try await program.context.collectSaves(of: Note.self).first)
+        let failure = try #require(save.failure as? ConnectionError)
+        #expect(failure.problem == direct?.problem && failure.problem?.detail == "There are at most five stars.")
+        #expect(failure.problem?.extensions["errors"] == [["pointer": "#/stars", "detail": "at most 5"]])
+        #expect(failure.message == direct?.message)
+        #expect(failure.response?.headers[.retryAfter] == "60" && failure.response?.headers[.contentLanguage] == "en")
+        // No cookie is stored.
+        #expect(failure.response?.headers[.setCookie] == nil)
+    }
+
     @Test func `The refusal of a new object removes the calls that wait for its id, and keeps their changes`()
         async throws
     {

@@ -1,20 +1,6 @@
 import DiamondSQLite
 import Foundation
 
-extension SQLiteError {
-    init(cannotSeal error: any Error, path: String) {
-        self.init(.cannotSeal, "its seal failed, \(CacheSealError.reason(of: error))", path: path)
-    }
-}
-
-extension CacheSealError {
-    /// Returns the message of a ``CacheSealError``, or else the name of the error's type: its text may contain
-    /// anything.
-    static func reason(of error: any Error) -> String {
-        (error as? CacheSealError)?.message ?? String(describing: type(of: error))
-    }
-}
-
 /// Writing rows of a sealed store.
 extension CacheFile {
     /// Returns the change that confirms a row; `nil` if the row is not the one that was confirmed. Another process may

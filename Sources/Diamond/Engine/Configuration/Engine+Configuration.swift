@@ -6,8 +6,8 @@ extension Engine {
     public struct Configuration: Sendable {
         /// The store of the cache and the queue; `nil` for neither.
         public var store: Store?
-        /// The seal of the cache's files, such as ``AESGCMSeal``; `nil`, the default, leaves them in clear. The
-        /// queue's files are always in clear. See <doc:Sealing>.
+        /// The seal of the files of the cache and the queue, such as ``AESGCMSeal``; `nil`, the default, leaves them in
+        /// clear. See <doc:Sealing>.
         public var seal: (any CacheSeal)?
         #if Compression
         /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib;

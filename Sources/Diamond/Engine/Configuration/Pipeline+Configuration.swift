@@ -61,8 +61,10 @@ extension Pipeline {
         clock.draw = configuration.draw
         clock.endTimeout = configuration.cancellationTimeout
         let isAutomatic = configuration.replays == .automatically
-        return JobSlot(store.replayPath) { [clock] () throws(ReplayError) in
-            let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
+        return JobSlot(store.replayPath) { [clock, seal = configuration.seal] () throws(ReplayError) in
+            let queue = try ReplayQueue(
+                store, seal: seal, clock: clock, activity: activity, rules: environment.rules
+            ) {
                 try await environment.resolve($0)
             }
             queue.watchHolds { lanes.setHeld(LanePauses($0)) }

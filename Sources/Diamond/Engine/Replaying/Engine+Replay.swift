@@ -93,10 +93,10 @@ extension Engine {
         }
     }
 
-    /// Holds the jobs of an identity, for a logout.
-    func holdJobs(of identity: String) async {
+    /// Holds or erases the jobs of an identity, for a logout.
+    func forgetJobs(of identity: String, discarding discardsJobs: Bool) async {
         do throws(ReplayError) {
-            try await pipeline.replays?.openIfExists()?.hold(.identity(identity), reason: "signed out")
+            try await pipeline.replays?.openIfExists()?.signOut(identity, discardingJobs: discardsJobs)
         } catch {
             activity.report(.queueFailed(reason: error.message))
         }

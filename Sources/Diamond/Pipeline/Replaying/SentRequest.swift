@@ -48,7 +48,7 @@ struct SentRequest: Sendable {
             outcome: outcome,
             settled: error?.settledExchanges ?? 0,
             unknownAt: failure.attempts.unknownAt.map { queue.time(ofWall: $0) },
-            answer: policy.storesAnswer ? ReplayAnswer(response) : nil,
+            answer: policy.storesAnswer ? ReplayAnswer(response, hiding: FieldSecrets(own: queue.rules.own)) : nil,
             notify: notify
         )
     }

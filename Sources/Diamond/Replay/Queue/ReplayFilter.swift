@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A filter of jobs. A job has to match every property that is set. If none is set, all jobs match.
+/// A filter of jobs. A job has to match every property that is set. If none is set, all jobs match, except those of
+/// identities that have signed out (``includesSignedOut``).
 public struct ReplayFilter: Hashable, Sendable {
     /// The states of the jobs; empty for all states.
     public var states: Set<ReplayState>
@@ -14,6 +15,10 @@ public struct ReplayFilter: Hashable, Sendable {
     public var tag: String?
     /// The time before which the jobs were added.
     public var enqueuedBefore: Date?
+    /// Whether jobs of identities that have signed out (``Engine/forget(identity:discardingJobs:)``) match, too, until
+    /// the identity is released. Default: `false`, so that no user sees the jobs of another. They always match a filter
+    /// whose ``identity`` is theirs.
+    public var includesSignedOut: Bool
 
     /// Creates a filter that requires all the given values.
     public init(
@@ -22,7 +27,8 @@ public struct ReplayFilter: Hashable, Sendable {
         identity: String? = nil,
         host: String? = nil,
         tag: String? = nil,
-        enqueuedBefore: Date? = nil
+        enqueuedBefore: Date? = nil,
+        includesSignedOut: Bool = false
     ) {
         self.states = states
         self.orderingKey = orderingKey
@@ -30,6 +36,7 @@ public struct ReplayFilter: Hashable, Sendable {
         self.host = host
         self.tag = tag
         self.enqueuedBefore = enqueuedBefore
+        self.includesSignedOut = includesSignedOut
     }
 
     /// Creates a filter of jobs in one state.

@@ -73,18 +73,24 @@ extension ReplayQueue {
 
     /// Adds a hold, and holds the jobs that it covers.
     ///
-    /// - Parameter isDryRun: whether all changes are undone.
+    /// - Parameters:
+    ///   - isSignOut: whether the hold is that of an identity that signs out.
+    ///   - isDryRun: whether all changes are undone.
     /// - Returns: the number of jobs that were not held before.
+    @discardableResult
     package func apply(
         _ hold: ReplayHold,
         reason: String = "",
+        isSignOut: Bool = false,
         isDryRun: Bool = false
     ) async throws(ReplayError) -> Int {
         try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) {
             (ids, connection, ledger) throws(SQLiteError) in
             // Only in the first transaction: a later one would add the hold again if another process has ended it
             // meanwhile. A dry run undoes each transaction, so it adds the hold in each.
-            if ids.isEmpty || isDryRun { try ReplayTable.add(hold, reason: reason, on: connection, ledger: ledger) }
+            if ids.isEmpty || isDryRun {
+                try ReplayTable.add(hold, reason: reason, isSignOut: isSignOut, on: connection, ledger: ledger)
+            }
             return try ReplayTable.hold(ids, on: connection, ledger: &ledger)
         }
     }

@@ -211,6 +211,13 @@ extension ReplayQueue {
     func read<Value>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
     ) throws(ReplayError) -> Value {
-        do throws(SQLiteError) { return try database.read(body) } catch { throw ReplayError(error) }
+        do throws(SQLiteError) {
+            return try database.read { (connection) throws(SQLiteError) in
+                try ReplayTable.refuseIfSealed(on: connection)
+                return try body(connection)
+            }
+        } catch {
+            throw ReplayError(error)
+        }
     }
 }

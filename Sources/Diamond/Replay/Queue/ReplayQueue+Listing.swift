@@ -15,7 +15,7 @@ extension ReplayQueue {
     /// Returns jobs in the order in which they were added.
     ///
     /// - Parameters:
-    ///   - filter: the filter of the jobs; by default all match.
+    ///   - filter: the filter of the jobs; by default all match, except those of identities that have signed out.
     ///   - id: the id of the last job of the previous page; 0 for the first page.
     ///   - limit: the maximum number of jobs; 100 by default.
     public func jobs(
@@ -41,7 +41,7 @@ extension ReplayQueue {
         return try read { (connection) throws(SQLiteError) in try ReplayTable.count(filter, on: connection) }
     }
 
-    /// Returns the number of jobs in each state. The cost does not depend on the number of jobs.
+    /// Returns the number of jobs in each state, of all identities. The cost does not depend on the number of jobs.
     public func counts() throws(ReplayError) -> [ReplayState: Int] {
         try read { (connection) throws(SQLiteError) in try ReplayTable.stateCounts(on: connection) }
     }
@@ -50,12 +50,17 @@ extension ReplayQueue {
     ///
     /// - Throws: ``ReplayError``: `badRequest` if the stored request cannot be decoded, or the job is damaged on disk.
     public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
-        let stored = try read { (connection) throws(SQLiteError) in
-            try ReplayTable.storedRow(id, withRequest: true, on: connection)
+        let (stored, request) = try read { (connection) throws(SQLiteError) -> (ReplayTable.StoredRow?, Data?) in
+            let stored = try ReplayTable.storedRow(id, withRequest: true, on: connection)
+            guard let stored, !stored.request.isEmpty, stored.damage == nil else { return (stored, nil) }
+            return (stored, try connection.opened(request: stored.request, of: id))
         }
         guard let stored, !stored.request.isEmpty else { return nil }
-        if let damage = stored.damage { throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)") }
-        do throws(RequestError) { return try Request(json: stored.request) } catch { throw ReplayError(error) }
+        guard let request else {
+            let damage = stored.damage ?? "its request's seal is broken"
+            throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)")
+        }
+        do throws(RequestError) { return try Request(json: request) } catch { throw ReplayError(error) }
     }
 
     /// Returns the last failed attempts of a job, the oldest first; 10 at most.
@@ -129,21 +134,28 @@ extension ReplayQueue {
         public let count: Int
     }
 
-    /// Returns the ordering keys that have jobs.
+    /// Returns the ordering keys that have jobs, except those whose first job belongs to an identity that has signed
+    /// out.
     ///
     /// - Parameter limit: the maximum number of keys; 1,000 by default.
     public func keys(limit: Int = 1000) throws(ReplayError) -> [OrderingKey] {
-        try keys(limit: limit, onlyBlocked: false)
+        try keys(limit: limit, onlyBlocked: false, includesSignedOut: false)
     }
 
     /// Returns the ordering keys that have jobs.
     ///
-    /// - Parameter onlyBlocked: whether to return only keys whose head is held, dead or in review.
-    package func keys(limit: Int, onlyBlocked: Bool) throws(ReplayError) -> [OrderingKey] {
+    /// - Parameters:
+    ///   - onlyBlocked: whether to return only keys whose head is held, dead or in review.
+    ///   - includesSignedOut: whether to return keys whose head belongs to an identity that has signed out.
+    package func keys(
+        limit: Int, onlyBlocked: Bool, includesSignedOut: Bool = true
+    ) throws(ReplayError) -> [OrderingKey] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in
             var keys: [OrderingKey] = []
-            for keyHead in try ReplayTable.keyHeads(limit: limit, onlyBlocked: onlyBlocked, on: connection) {
+            let heads = try ReplayTable.keyHeads(
+                limit: limit, onlyBlocked: onlyBlocked, includesSignedOut: includesSignedOut, on: connection)
+            for keyHead in heads {
                 guard let job = try ReplayTable.job(keyHead.head, on: connection) else { continue }
                 keys.append(OrderingKey(head: job.shifted(by: lead), count: keyHead.count))
             }

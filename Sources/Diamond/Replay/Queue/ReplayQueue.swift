@@ -41,18 +41,24 @@ public final class ReplayQueue: Sendable {
     /// Opens the queue of a store, for a process that adds and manages jobs, but does not send them. Creates the queue
     /// if it is missing. Requests are written as they are, without an engine's base URL and headers.
     ///
-    /// - Throws: ``ReplayError``.
-    public convenience init(_ store: Store) throws(ReplayError) { try self.init(store, clock: .system) }
+    /// - Parameters:
+    ///   - store: the store.
+    ///   - seal: the seal of the store's files (``Engine/Configuration/seal``); `nil` for a store in clear. A queue in
+    ///     clear is sealed with it.
+    /// - Throws: ``ReplayError``: `cannotSeal` if the queue is sealed, and the seal does not have its key.
+    public convenience init(_ store: Store, seal: (any CacheSeal)? = nil) throws(ReplayError) {
+        try self.init(store, seal: seal, clock: .system)
+    }
 
     /// Opens the existing queue of a store, to read or manage its jobs. Creates nothing.
     ///
     /// - Throws: ``ReplayError``: `noStore` if there is none.
-    package convenience init(existing store: Store) throws(ReplayError) {
+    package convenience init(existing store: Store, seal: (any CacheSeal)? = nil) throws(ReplayError) {
         guard try store.hasQueue() else {
             let place = store.replayDirectory.path
             throw ReplayError(.noStore, "there is no queue in \(place): add a request to it, or use another store")
         }
-        try self.init(store, clock: .system, create: false)
+        try self.init(store, seal: seal, clock: .system, create: false)
     }
 
     /// - Parameters:
@@ -61,13 +67,14 @@ public final class ReplayQueue: Sendable {
     ///   - resolve: adds the engine's parts to a request before it is written.
     init(
         _ store: Store,
+        seal: (any CacheSeal)? = nil,
         clock: ReplayClock = .system,
         activity: Activity? = nil,
         rules: KeyRules = KeyRules(),
         create: Bool = true,
         resolve: @escaping Resolve = { $0 }
     ) throws(ReplayError) {
-        database = try Self.open(store, create: create)
+        database = try Self.open(store, sealing: seal.map { ReplaySealing($0) }, create: create)
         self.store = store
         self.clock = clock
         self.rules = rules
@@ -89,10 +96,13 @@ public final class ReplayQueue: Sendable {
         answerLog = AnswerLog(store.answersPath)
     }
 
-    private static func open(_ store: Store, create: Bool) throws(ReplayError) -> SQLiteDatabase {
+    private static func open(
+        _ store: Store, sealing: ReplaySealing?, create: Bool
+    ) throws(ReplayError) -> SQLiteDatabase {
         if create { try makeDirectories(of: store) }
         var configuration = store.replaySchema
         configuration.create = create
+        configuration.context = sealing
         do throws(SQLiteError) {
             for path in [store.wakePath, store.holdsPath, store.sentPath, store.answersPath] {
                 try PrivateFile.check(path)
@@ -103,7 +113,10 @@ public final class ReplayQueue: Sendable {
                 unlink(store.sentPath)
                 unlink(store.answersPath)
             }
-            return try SQLiteDatabase(path: store.replayPath, configuration: configuration)
+            let database = try SQLiteDatabase(path: store.replayPath, configuration: configuration)
+            try sealing?.open(database, mayReseal: create)
+            try database.read(ReplayTable.refuseIfSealed)
+            return database
         } catch {
             throw ReplayError(error)
         }
@@ -142,6 +155,7 @@ public final class ReplayQueue: Sendable {
         guard isTime else { return }
         try owner.removeOrphanedLocks()
         try await releaseOrphans()
+        try await eraseJobsOfSignedOut()
         let retention = retention
         var isMore = true
         while isMore, !Task.isCancelled {
@@ -237,6 +251,7 @@ public final class ReplayQueue: Sendable {
     /// queue.
     public func close() async {
         await owner.retire()
+        _ = await Deadline.value(within: clock.endTimeout) { try? await self.eraseJobsOfSignedOut() }
         // If another process holds the file for long, that process empties the log when it closes.
         _ = await Deadline.value(within: clock.endTimeout) { [writer] in await writer.emptyLog() }
     }

@@ -84,6 +84,23 @@ final class ReplayWriter: Sendable {
         }
     }
 
+    /// Overwrites what was deleted, and empties the log, after the writes that wait. Rewrites the whole file.
+    func overwriteErased() async throws(ReplayError) {
+        let failure: SQLiteError? = await withCheckedContinuation { continuation in
+            queue.async {
+                // A full disk may have no space for the rewritten file.
+                let result = Result { () throws(SQLiteError) in try self.database.vacuum() }
+                self.database.emptyLog()
+                if case .failure(let error) = result {
+                    continuation.resume(returning: error)
+                } else {
+                    continuation.resume(returning: nil)
+                }
+            }
+        }
+        if let failure { throw ReplayError(failure) }
+    }
+
     /// Reads on a connection of its own, concurrently with writes.
     func read<Value>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
@@ -171,6 +188,7 @@ final class ReplayWriter: Sendable {
     ) throws(ReplayError) -> [ReplayTransition] {
         do throws(SQLiteError) {
             return try database.write(busyTimeout: waitsIfBusy ? nil : .zero) { (connection) throws(SQLiteError) in
+                try ReplayTable.refuseIfSealed(on: connection)
                 let moment = try time.now(on: connection)
                 var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
                 try body(connection, &ledger)

@@ -8,16 +8,34 @@ package struct ReplayAnswer: Hashable, Sendable {
     /// The path of the `Location` field, which names a new object (RFC 9110 section 10.2.2). The query is left out,
     /// because it may contain a secret.
     package var location: String?
+    /// The other header fields that may be stored: neither those of the connection nor those with secrets.
+    package var headers: HTTPFields
     /// The body; `nil` if it could not be read.
     package var body: Data?
     package var receivedAt: Date
 
-    package init(status: HTTPResponse.Status, location: String? = nil, body: Data? = nil, receivedAt: Date) {
+    package init(
+        status: HTTPResponse.Status, location: String? = nil, headers: HTTPFields = [:], body: Data? = nil,
+        receivedAt: Date
+    ) {
         self.status = status
         self.location = location
+        self.headers = headers
         self.body = body
         self.receivedAt = receivedAt
     }
+
+    /// The response, as its server sent it.
+    ///
+    /// - Parameter url: the URL of the request.
+    package func response(from url: String) -> Response {
+        var headers = headers
+        headers[.location] = location
+        return Response(status: status, headers: headers, body: body ?? Data(), url: url)
+    }
+
+    /// The headers as lines; `nil` for none.
+    var headerBlock: Data? { headers.isEmpty ? nil : HeaderBlock.bytes(of: headers) }
 
     /// The first 64 bits of a SHA-256 digest of everything but the time.
     var checksum: Int64 {
@@ -26,6 +44,8 @@ package struct ReplayAnswer: Hashable, Sendable {
         counts.withUnsafeBytes { hash.update(bufferPointer: $0) }
         if let location { hash.update(data: Data(location.utf8)) }
         if let body { hash.update(data: body) }
+        // Answers of earlier versions have none.
+        if let headerBlock { hash.update(data: headerBlock) }
         return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
     }
 }

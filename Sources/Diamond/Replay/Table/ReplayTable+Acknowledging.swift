@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Foundation
 
 /// The reports of the owner that sends a job.
 extension ReplayTable {
@@ -190,16 +191,21 @@ extension ReplayTable {
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
-            INSERT INTO attempt (job, number, started_at, ended_at, code, message)
+            INSERT INTO attempt (job, number, started_at, ended_at, code, message, details)
             VALUES (?1, 1 + min(ifnull((SELECT number FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1), 0), 1 << 53),
-                ?2, ?3, ?4, ?5)
+                ?2, ?3, ?4, ?5, ?6)
             """
         )
         try statement.bind(id, at: 1)
         try statement.bind(startedAt, at: 2)
         try statement.bind(ledger.now, at: 3)
         try statement.bind(code, at: 4)
-        try statement.bind(message, at: 5)
+        if let sealing = connection.sealing {
+            try statement.bind("", at: 5)
+            try statement.bind(sealing.sealed(Data(message.utf8), .failure, of: "\(id) \(code)"), at: 6)
+        } else {
+            try statement.bind(message, at: 5)
+        }
         try statement.run()
         let last = try connection.statement("UPDATE job SET failure = ?2 WHERE id = ?1 AND failure IS NOT ?2")
         try last.bind(id, at: 1)

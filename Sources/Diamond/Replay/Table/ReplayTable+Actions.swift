@@ -50,9 +50,10 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
-        let written = try request(of: row.id, on: connection)
+        let stored = try storedRequest(of: row.id, on: connection)
+        let written = try connection.opened(request: stored, of: row.id)
         // If this program cannot decode the request, another version may.
-        let policy = (try? Request(json: written))?.replay
+        let policy = written.flatMap { try? Request(json: $0) }?.replay
         if policy?.storesAnswer == true { try expectAnswer(of: row.id, reset: true, on: connection) }
         if policy?.awaitsID == true {
             row.isHeld = true

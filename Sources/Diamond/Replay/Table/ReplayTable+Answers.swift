@@ -29,9 +29,11 @@ extension ReplayTable {
     static func store(
         _ answer: ReplayAnswer, of id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
+        let answer = try connection.sealing?.sealed(answer, of: id) ?? answer
         let statement = try connection.statement(
             """
-            UPDATE answer SET status = ?2, location = ?3, body = ?4, received_at = ?5, checksum = ?6 WHERE job = ?1
+            UPDATE answer SET status = ?2, location = ?3, body = ?4, received_at = ?5, checksum = ?6, headers = ?7
+            WHERE job = ?1
             """
         )
         try statement.bind(id, at: 1)
@@ -40,19 +42,30 @@ extension ReplayTable {
         try statement.bind(answer.body, at: 4)
         try statement.bind(now, at: 5)
         try statement.bind(answer.checksum, at: 6)
+        try statement.bind(answer.headerBlock, at: 7)
         try statement.run()
     }
 
     /// Returns the answer to a job; `nil` if none is expected, or it was deleted.
     static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> StoredAnswer? {
+        let stored = try storedAnswer(of: id, on: connection)
+        guard case .answer(let answer) = stored, let sealing = connection.sealing else { return stored }
+        return try sealing.opened(answer, of: id).map { .answer($0) } ?? .damaged
+    }
+
+    /// Returns the answer to a job as it is on disk, in clear or sealed.
+    static func storedAnswer(
+        of id: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> StoredAnswer? {
         let statement = try connection.statement(
-            "SELECT status, location, body, received_at, checksum FROM answer WHERE job = ?")
+            "SELECT status, location, body, received_at, checksum, headers FROM answer WHERE job = ?")
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         guard let status = statement.optional(0) else { return StoredAnswer.none }
         guard (100...999).contains(status) else { return .damaged }
         let answer = ReplayAnswer(
             status: HTTPResponse.Status(code: Int(status)), location: statement.optionalText(1),
+            headers: HeaderBlock.fields(of: statement.data(5)),
             body: statement.isNull(2) ? nil : statement.data(2), receivedAt: Date(milliseconds: statement.int64(3)))
         return answer.checksum == statement.optional(4) ? .answer(answer) : .damaged
     }
@@ -68,7 +81,9 @@ extension ReplayTable {
                 WHERE id IN (SELECT answer.job FROM answer) ORDER BY id
                 """)
         var jobs: [(ReplayJob, Bool)] = []
-        while try statement.step() { jobs.append((ReplayJob(statement), statement.int64(columnCount) != 0)) }
+        while try statement.step() {
+            jobs.append((try ReplayJob(statement, on: connection), statement.int64(columnCount) != 0))
+        }
         return jobs
     }
 

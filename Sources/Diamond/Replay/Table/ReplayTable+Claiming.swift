@@ -126,7 +126,10 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Claimed? {
         guard let row = try row(id, on: connection), row.state == .running, row.owner == owner else { return nil }
-        return Claimed(id: row.id, token: row.token, request: try request(of: row.id, on: connection))
+        let stored = try storedRequest(of: row.id, on: connection)
+        // A request that is not authentic is empty, and cannot be decoded.
+        let request = try connection.opened(request: stored, of: row.id) ?? Data()
+        return Claimed(id: row.id, token: row.token, request: request)
     }
 
     static func isQueueHeld(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
@@ -188,7 +191,7 @@ extension ReplayTable {
             WHERE identity IS ? AND state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id
             """
         )
-        try statement.bind(identity, at: 1)
+        try statement.bind(connection.stored(identity: identity), at: 1)
         return try positions(limit, in: lanes, of: statement)
     }
 

@@ -115,8 +115,11 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Data? {
-        let request = try request(of: row.id, on: connection)
-        guard ReplayRow.digest(of: request) != row.digest else { return request }
+        let stored = try storedRequest(of: row.id, on: connection)
+        if ReplayRow.digest(of: stored) == row.digest, let request = try connection.opened(request: stored, of: row.id)
+        {
+            return request
+        }
         var damaged = row
         damaged.markDamaged()
         if !row.isMarkedDamaged {

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Foundation
 
 /// Jobs that are sent before the end of their backoff. An answer of their origin may come at any time, so they are
 /// found by an index, however many jobs wait.
@@ -34,7 +35,9 @@ extension ReplayTable {
         try statement.bind(now, at: 1)
         try statement.bind(retry.failureLimit(at: now), at: 2)
         try statement.bind(limit, at: 3)
-        for (index, value) in search.values.enumerated() { try statement.bind(value, at: Int32(index + 4)) }
+        for (index, value) in search.values(on: connection).enumerated() {
+            try statement.bind(value, at: Int32(index + 4))
+        }
         return try ids(in: statement)
     }
 
@@ -65,7 +68,7 @@ extension ReplayTable {
 
 extension EarlyRetry.Search {
     /// The statement that finds the jobs. Its first bound values are the current time, the latest time of a failure,
-    /// and the limit. The ``values`` follow.
+    /// and the limit. The ``values(on:)`` follow.
     fileprivate var sql: StaticString {
         switch self {
         case .failed:
@@ -96,11 +99,19 @@ extension EarlyRetry.Search {
         }
     }
 
-    fileprivate var values: [String] {
+    fileprivate func values(on connection: borrowing SQLiteConnection) -> [String] {
         switch self {
-        case .failed(let code, let origin): [code, origin]
+        case .failed(let code, let origin): [code, connection.stored(origin: origin)]
         case .failedAnywhere(let code): [code]
         case .backoff, .offline, .released: []
         }
+    }
+}
+
+extension SQLiteConnection {
+    /// Returns an origin as it is in its column: the scheme, and the host as it is stored.
+    fileprivate func stored(origin: String) -> String {
+        guard let slashes = origin.range(of: "://") else { return origin }
+        return origin[..<slashes.upperBound] + stored(String(origin[slashes.upperBound...]), .host)
     }
 }

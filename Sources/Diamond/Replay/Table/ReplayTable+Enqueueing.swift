@@ -79,18 +79,18 @@ extension ReplayTable {
 
     static func bindRequest(
         _ draft: ReplayDraft,
+        _ stored: StoredDetails,
         to statement: borrowing SQLiteStatement
     ) throws(SQLiteError) {
         try statement.bind(draft.method, at: 2)
-        try statement.bind(draft.url, at: 3)
-        try statement.bind(draft.host, at: 4)
-        // Most requests have neither tags nor metadata.
-        try statement.bind(draft.tags.isEmpty ? "[]" : text(.array(draft.tags.map { .string($0) })), at: 5)
-        try statement.bind(draft.policy.metadata.isEmpty ? "{}" : text(.object(draft.policy.metadata)), at: 6)
+        try statement.bind(stored.columns.url, at: 3)
+        try statement.bind(stored.columns.host, at: 4)
+        try statement.bind(stored.columns.tags, at: 5)
+        try statement.bind(stored.columns.metadata, at: 6)
         try statement.bind(draft.isIdempotent, at: 7)
-        try statement.bind(draft.idempotencyKey, at: 8)
+        try statement.bind(stored.columns.idempotencyKey, at: 8)
         try statement.bind(draft.keyLifetime, at: 9)
-        try statement.bind(draft.kind, at: 10)
+        try statement.bind(stored.columns.kind, at: 10)
     }
 
     static func text(_ value: JSONValue) -> String {
@@ -98,7 +98,8 @@ extension ReplayTable {
         (try? value.written()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
-    static func request(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data {
+    /// Returns the stored bytes of a job's request, which may be sealed; none if they are missing.
+    static func storedRequest(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data {
         let statement = try connection.statement("SELECT request FROM payload WHERE job = ?")
         try statement.bind(id, at: 1)
         return try statement.step() ? statement.data(0) : Data()
@@ -110,9 +111,12 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Int64 {
-        let key = draft.policy.orderingKey
+        let id = try nextID(on: connection)
+        let stored = try StoredDetails(
+            ReplayDetails(draft), uniqueKey: draft.uniqueKey, request: draft.request, of: id, on: connection)
+        let (key, identity) = (stored.columns.orderingKey, stored.columns.identity)
         let isHead = if let key { try !hasHead(key, on: connection) } else { true }
-        let isHeld = try isHeld(key: key, identity: draft.identity, lane: draft.lane, on: connection)
+        let isHeld = try isHeld(key: key, identity: identity, lane: draft.lane, on: connection)
         let isJobHeld = draft.heldReason != nil || isHeld
         var state: ReplayState = isJobHeld ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
         var reason: ReplayReason =
@@ -124,11 +128,12 @@ extension ReplayTable {
             reason = .claimed
         }
         let row = ReplayRow(
-            id: try nextID(on: connection), method: draft.method, identity: draft.identity, orderingKey: key,
+            id: id, method: draft.method, identity: identity, orderingKey: key,
             isStrict: draft.policy.order == .strict, lane: draft.lane, isIdempotent: draft.isIdempotent,
             keyLifetime: draft.keyLifetime, expiresAt: draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible),
-            attemptLimit: Int(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)), uniqueKey: draft.uniqueKey,
-            digest: ReplayRow.digest(of: draft.request), state: state, reason: reason, isHead: isHead,
+            attemptLimit: Int(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)),
+            uniqueKey: stored.uniqueKey,
+            digest: ReplayRow.digest(of: stored.request), state: state, reason: reason, isHead: isHead,
             isHeld: draft.heldReason != nil, runAt: (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible),
             attempts: 0,
             token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
@@ -138,15 +143,16 @@ extension ReplayTable {
             """
             INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, kind,
                 reason, identity, ordering_key, is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at,
-                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane, is_held, id, digest, checksum)
+                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane, is_held, id, digest, checksum,
+                details)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, (SELECT last FROM turn), ?17,
-                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
+                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)
             """
         )
         try statement.bind(Int64(state.rawValue), at: 1)
-        try bindRequest(draft, to: statement)
+        try bindRequest(draft, stored, to: statement)
         try statement.bind(reason.description, at: 11)
-        try statement.bind(draft.identity, at: 12)
+        try statement.bind(identity, at: 12)
         try statement.bind(key, at: 13)
         try statement.bind(draft.policy.order == .strict, at: 14)
         try statement.bind(isHead, at: 15)
@@ -164,12 +170,12 @@ extension ReplayTable {
         try statement.bind(row.id, at: 27)
         try statement.bind(row.digest, at: 28)
         try statement.bind(row.checksum, at: 29)
+        try statement.bind(stored.sealed, at: 30)
         try statement.run()
-        let id = row.id
         let payload = try connection.statement("INSERT INTO payload (job, request, call) VALUES (?, ?, ?)")
         try payload.bind(id, at: 1)
-        try payload.bind(draft.request, at: 2)
-        try payload.bind(draft.call, at: 3)
+        try payload.bind(stored.request, at: 2)
+        try payload.bind(stored.columns.call, at: 3)
         try payload.run()
         if draft.policy.storesAnswer { try expectAnswer(of: id, on: connection) }
         ledger.note(.enqueue, of: id, from: nil, to: state, reason: reason)
@@ -192,7 +198,9 @@ extension ReplayTable {
     /// Whether a job with the draft's ordering key or unique name has to be sent before it.
     static func isPreceded(_ draft: ReplayDraft, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool
     {
-        if let key = draft.policy.orderingKey, try hasHead(key, on: connection) { return true }
+        if let key = connection.stored(orderingKey: draft.policy.orderingKey), try hasHead(key, on: connection) {
+            return true
+        }
         guard let key = draft.uniqueKey else { return false }
         return try jobID(named: key, on: connection) != nil
     }

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// Deleting jobs that ended long ago.
+/// Deleting jobs that ended long ago, and those of an identity that has signed out.
 extension ReplayTable {
     /// The number of hours whose counts are stored: those of 400 days.
     private static let storedHours: Int64 = 400 * 24
@@ -89,5 +89,65 @@ extension ReplayTable {
         try statement.bind(time, at: 2)
         try statement.bind(min(Int64(limit), batchSize), at: 3)
         return try ids(in: statement)
+    }
+
+    // MARK: Signing out
+
+    /// Returns the identities that have signed out, as they are in their columns.
+    static func signedOut(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
+        let statement = try connection.statement("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out = 1")
+        var names: [String] = []
+        while try statement.step() { names.append(statement.text(0)) }
+        return names
+    }
+
+    /// Returns a batch of the jobs of an identity to delete after it has signed out, in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - identity: the identity as it is in its column.
+    ///   - includesOpen: whether to return all its jobs. Otherwise returns those that have ended, without those that
+    ///     open jobs need: they stop later jobs in strict order, or have an answer with the id that a job waits for.
+    static func jobs(
+        of identity: String,
+        includingOpen includesOpen: Bool,
+        after last: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement(
+            """
+            SELECT id FROM job NOT INDEXED WHERE id > ?1 AND identity = ?2 AND (?3 OR (
+                state > 3
+                AND NOT (state > 4 AND is_strict = 1 AND EXISTS (
+                    SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state < 4))
+                AND NOT (EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id) AND EXISTS (
+                    SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state = 3
+                        AND other.reason = 'awaitingID'))))
+            ORDER BY id LIMIT ?4
+            """
+        )
+        try statement.bind(last, at: 1)
+        try statement.bind(identity, at: 2)
+        try statement.bind(includesOpen, at: 3)
+        try statement.bind(batchSize, at: 4)
+        return try ids(in: statement)
+    }
+
+    /// Deletes jobs, with their requests, answers and failures. An owner that runs one of them has lost it.
+    static func delete(
+        _ ids: [Int64],
+        on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        var keys: Set<String> = []
+        for id in ids {
+            guard let stored = try storedRow(id, on: connection) else { continue }
+            if !stored.isIntact { try reindex(on: connection, ledger: &ledger) }
+            let statement = try connection.statement("DELETE FROM job WHERE id = ?")
+            try statement.bind(id, at: 1)
+            try statement.run()
+            ledger.note(.forget, of: id, from: stored.row.state, to: nil, reason: .signedOut)
+            if let key = stored.row.orderingKey { keys.insert(key) }
+        }
+        for key in keys.sorted() { try updateHead(of: key, on: connection) }
     }
 }

@@ -5,22 +5,29 @@ import Foundation
 extension ReplayTable {
     /// Adds a hold, or updates its reason. From now on it applies to jobs that are added, return to the queue, or are
     /// claimed.
+    ///
+    /// - Parameter isSignOut: whether the hold is that of an identity that signs out.
     static func add(
         _ hold: ReplayHold,
         reason: String,
+        isSignOut: Bool = false,
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
-            INSERT INTO hold (kind, name, reason, since) VALUES (?, ?, ?, ?)
-            ON CONFLICT (kind, name) DO UPDATE SET reason = excluded.reason
+            INSERT INTO hold (kind, name, reason, since, is_sign_out, details) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (kind, name) DO UPDATE SET reason = excluded.reason,
+                is_sign_out = max(is_sign_out, excluded.is_sign_out), details = excluded.details
             """
         )
+        let stored = try StoredHold(hold, reason: reason, on: connection)
         try statement.bind(hold.kind, at: 1)
-        try statement.bind(hold.name, at: 2)
-        try statement.bind(reason, at: 3)
+        try statement.bind(stored.name, at: 2)
+        try statement.bind(stored.reason, at: 3)
         try statement.bind(ledger.now, at: 4)
+        try statement.bind(isSignOut, at: 5)
+        try statement.bind(stored.details, at: 6)
         try statement.run()
     }
 
@@ -33,7 +40,7 @@ extension ReplayTable {
         if case .identity(let name) = hold {
             let signIn = try connection.statement(
                 "SELECT id FROM job WHERE state = 3 AND reason = 'unauthorized' AND identity = ?")
-            try signIn.bind(name, at: 1)
+            try signIn.bind(connection.stored(name, .identity), at: 1)
             for id in try ids(in: signIn) {
                 guard var row = try checkedRow(id, on: connection, ledger: &ledger) else { continue }
                 row.isHeld = false
@@ -43,7 +50,7 @@ extension ReplayTable {
         }
         let statement = try connection.statement("DELETE FROM hold WHERE kind = ? AND name = ?")
         try statement.bind(hold.kind, at: 1)
-        try statement.bind(hold.name, at: 2)
+        try statement.bind(hold.storedName(on: connection), at: 2)
         try statement.run()
     }
 
@@ -123,21 +130,18 @@ extension ReplayTable {
     }
 
     static func holds(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [HoldRow] {
-        let statement = try connection.statement("SELECT kind, name, reason, since FROM hold ORDER BY kind, name")
+        let statement = try connection.statement(
+            "SELECT kind, name, reason, since, details FROM hold ORDER BY kind, name")
         var holds: [HoldRow] = []
         while try statement.step() {
-            let name = statement.text(1)
-            let hold: ReplayHold =
-                switch statement.text(0) {
-                case "key": .key(name)
-                case "identity": .identity(name)
-                case "lane": ReplayHold.lane(Lane(name))
-                case "engine": .engine
-                default: .queue
-                }
+            var stored = StoredHold(
+                name: statement.text(1), reason: statement.text(2),
+                details: statement.isNull(4) ? nil : statement.data(4))
+            try stored.open(kind: statement.text(0), on: connection)
             holds.append(
                 HoldRow(
-                    hold: hold, reason: statement.text(2), since: statement.int64(3).clamped(to: ReplayRow.sensible)))
+                    hold: ReplayHold(kind: statement.text(0), name: stored.name), reason: stored.reason,
+                    since: statement.int64(3).clamped(to: ReplayRow.sensible)))
         }
         return holds
     }
@@ -162,7 +166,7 @@ extension ReplayTable {
         try statement.bind(Int64(states.first?.rawValue ?? -1), at: 2)
         try statement.bind(Int64(states.last?.rawValue ?? -1), at: 3)
         try statement.bind(hold.kind, at: 4)
-        try statement.bind(hold.name, at: 5)
+        try statement.bind(hold.storedName(on: connection), at: 5)
         try statement.bind(batchSize, at: 6)
         return try ids(in: statement)
     }
@@ -183,6 +187,17 @@ extension ReplayTable {
 }
 
 extension ReplayHold {
+    init(kind: String, name: String) {
+        self =
+            switch kind {
+            case "key": .key(name)
+            case "identity": .identity(name)
+            case "lane": .lane(Lane(name))
+            case "engine": .engine
+            default: .queue
+            }
+    }
+
     /// The name of the kind in the table.
     package var kind: String {
         switch self {

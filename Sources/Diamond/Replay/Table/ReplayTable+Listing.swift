@@ -6,15 +6,15 @@ extension ReplayTable {
     static let columns = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
         kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
-        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END
+        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END, details
         """
     /// The number of ``columns``.
-    static let columnCount: Int32 = 27
+    static let columnCount: Int32 = 28
 
     static func job(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM job WHERE id = ?")
         try statement.bind(id, at: 1)
-        return try statement.step() ? ReplayJob(statement) : nil
+        return try statement.step() ? ReplayJob(statement, on: connection) : nil
     }
 
     /// Returns the jobs that match a filter, in the order of their ids.
@@ -30,9 +30,11 @@ extension ReplayTable {
                 """)
         try statement.bind(id, at: 1)
         try statement.bind(Int64(limit), at: 2)
-        for (index, value) in filter.values.enumerated() { try statement.bind(value, at: Int32(index + 3)) }
+        for (index, value) in filter.values(on: connection).enumerated() {
+            try statement.bind(value, at: Int32(index + 3))
+        }
         var jobs: [ReplayJob] = []
-        while try statement.step() { jobs.append(ReplayJob(statement)) }
+        while try statement.step() { jobs.append(try ReplayJob(statement, on: connection)) }
         return jobs
     }
 
@@ -41,7 +43,9 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         let statement = try connection.statement(composed: "SELECT count(*) FROM job WHERE \(filter.condition)")
-        for (index, value) in filter.values.enumerated() { try statement.bind(value, at: Int32(index + 3)) }
+        for (index, value) in filter.values(on: connection).enumerated() {
+            try statement.bind(value, at: Int32(index + 3))
+        }
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
@@ -50,14 +54,20 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayFailure] {
         let statement = try connection.statement(
-            "SELECT number, started_at, ended_at, code, message FROM attempt WHERE job = ? ORDER BY id")
+            "SELECT number, started_at, ended_at, code, message, details FROM attempt WHERE job = ? ORDER BY id")
         try statement.bind(id, at: 1)
         var failures: [ReplayFailure] = []
         while try statement.step() {
+            let code = statement.text(3)
+            var message = statement.text(4)
+            if let sealing = connection.sealing {
+                let opened = try sealing.opened(statement.data(5), .failure, of: "\(id) \(code)")
+                message = opened.map { String(decoding: $0, as: UTF8.self) } ?? "•••"
+            }
             failures.append(
                 ReplayFailure(
                     number: Int(statement.int64(0)), startedAt: statement.date(1), endedAt: statement.date(2),
-                    code: statement.text(3), message: statement.text(4)))
+                    code: code, message: message))
         }
         return failures
     }
@@ -65,6 +75,11 @@ extension ReplayTable {
     static func lastID(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob.ID {
         try connection.integer("SELECT ifnull(max(id), 0) FROM job")
     }
+
+    /// The SQL condition for the jobs without an identity, and of those that have not signed out.
+    static let isSignedIn = """
+        NOT EXISTS (SELECT 1 FROM hold WHERE kind = 'identity' AND hold.name = job.identity AND is_sign_out = 1)
+        """
 
     /// The head of an ordering key, and the number of its jobs.
     struct KeyHead {
@@ -75,10 +90,13 @@ extension ReplayTable {
 
     /// Returns the heads of ordering keys, and the number of jobs of each.
     ///
-    /// - Parameter onlyBlocked: whether to return only keys whose head is held, dead or in review.
+    /// - Parameters:
+    ///   - onlyBlocked: whether to return only keys whose head is held, dead or in review.
+    ///   - includesSignedOut: whether to return keys whose head belongs to an identity that has signed out.
     static func keyHeads(
         limit: Int,
         onlyBlocked: Bool,
+        includesSignedOut: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [KeyHead] {
         let statement = try connection.statement(
@@ -86,12 +104,14 @@ extension ReplayTable {
             SELECT head.id, (SELECT count(*) FROM job WHERE ordering_key = head.ordering_key AND ordering_key IS NOT NULL
                 AND (state < 4 OR (is_strict = 1 AND state > 4)))
             FROM job AS head INDEXED BY job_head WHERE head.ordering_key IS NOT NULL AND head.is_head = 1
-                AND (?2 = 0 OR head.state IN (3, 5, 6))
+                AND (?2 = 0 OR head.state IN (3, 5, 6)) AND (?3 = 1 OR NOT EXISTS (
+                    SELECT 1 FROM hold WHERE kind = 'identity' AND hold.name = head.identity AND is_sign_out = 1))
             ORDER BY head.ordering_key LIMIT ?1
             """
         )
         try statement.bind(Int64(limit), at: 1)
         try statement.bind(onlyBlocked, at: 2)
+        try statement.bind(includesSignedOut, at: 3)
         var heads: [KeyHead] = []
         while try statement.step() {
             heads.append(KeyHead(head: statement.int64(0), count: Int(statement.int64(1))))
@@ -129,23 +149,31 @@ extension ReplayTable {
 
 extension ReplayFilter {
     /// The SQL condition of the filter. Its ``values`` are bound from the third parameter on.
-    var condition: String { (["TRUE"] + conditions.map(\.sql)).numbered }
+    var condition: String { (["TRUE"] + conditions().map(\.sql)).numbered }
 
-    var values: [String] { conditions.compactMap(\.value) }
+    func values(on connection: borrowing SQLiteConnection) -> [String] {
+        conditions { connection.stored($0, $1) }.compactMap(\.value)
+    }
 
-    private var conditions: [(sql: String, value: String?)] {
+    /// - Parameter stored: returns a name as it is in its column.
+    private func conditions(
+        _ stored: (String, ReplaySealing.Column) -> String = { name, _ in name }
+    ) -> [(sql: String, value: String?)] {
         var conditions: [(String, String?)] = []
         if !states.isEmpty {
             let numbers = states.map { String($0.rawValue) }.sorted().joined(separator: ", ")
             conditions.append(("state IN (\(numbers))", nil))
         }
-        if let orderingKey { conditions.append(("ordering_key = ?", orderingKey)) }
-        if let identity { conditions.append(("identity = ?", identity)) }
-        if let host { conditions.append(("host = ?", host.lowercased())) }
-        if let tag { conditions.append(("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag)) }
+        if let orderingKey { conditions.append(("ordering_key = ?", stored(orderingKey, .key))) }
+        if let identity { conditions.append(("identity = ?", stored(identity, .identity))) }
+        if let host { conditions.append(("host = ?", stored(host.lowercased(), .host))) }
+        if let tag {
+            conditions.append(("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", stored(tag, .tag)))
+        }
         if let enqueuedBefore {
             conditions.append(("enqueued_at < CAST(? AS INTEGER)", String(enqueuedBefore.milliseconds)))
         }
+        if identity == nil, !includesSignedOut { conditions.append((ReplayTable.isSignedIn, nil)) }
         return conditions
     }
 }
@@ -163,22 +191,26 @@ extension [String] {
 }
 
 extension ReplayJob {
-    init(_ row: borrowing SQLiteStatement) {
+    /// - Throws: the error `cannotSeal` if the details cannot be opened now. Those that are not authentic are masked.
+    init(_ row: borrowing SQLiteStatement, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let details =
+            try connection.sealing?.details(row.isNull(27) ? nil : row.data(27), of: row.int64(0))
+            ?? ReplayDetails(row)
         id = row.int64(0)
         state = ReplayState(rawValue: Int(row.int64(1))) ?? .held
         reason = ReplayReason(description: row.text(2))
         method = row.text(3)
-        url = row.text(4)
-        host = row.text(5)
-        identity = row.optionalText(6)
-        orderingKey = row.optionalText(7)
+        url = details.url
+        host = details.host
+        identity = details.identity
+        orderingKey = details.orderingKey
         order = row.int64(8) != 0 ? .strict : .ordered
         isHead = row.int64(9) != 0
         priority = Int(row.int64(10))
         lane = row.text(11)
-        tags = (try? JSONDecoder().decode([String].self, from: row.data(12))) ?? []
-        metadata = (try? JSONDecoder().decode([String: JSONValue].self, from: row.data(13))) ?? [:]
-        kind = row.optionalText(14)
+        tags = (try? JSONDecoder().decode([String].self, from: Data(details.tags.utf8))) ?? []
+        metadata = (try? JSONDecoder().decode([String: JSONValue].self, from: Data(details.metadata.utf8))) ?? [:]
+        kind = details.kind
         enqueuedAt = row.date(15)
         changedAt = row.date(16)
         runAt = row.date(17)
@@ -187,10 +219,25 @@ extension ReplayJob {
         attemptLimit = Int(row.int64(20))
         sentAt = row.isNull(21) ? nil : row.date(21)
         unknownSince = row.isNull(22) ? nil : row.date(22)
-        idempotencyKey = row.optionalText(23)
+        idempotencyKey = details.idempotencyKey
         status = row.optional(24).map(Int.init)
         token = row.int64(25)
-        storedCall = row.optionalText(26)
+        storedCall = details.call
+    }
+}
+
+extension ReplayDetails {
+    /// Reads the details of a row in clear from ``ReplayTable/columns``.
+    fileprivate init(_ row: borrowing SQLiteStatement) {
+        url = row.text(4)
+        host = row.text(5)
+        identity = row.optionalText(6)
+        orderingKey = row.optionalText(7)
+        tags = row.text(12)
+        metadata = row.text(13)
+        kind = row.optionalText(14)
+        idempotencyKey = row.optionalText(23)
+        call = row.optionalText(26)
     }
 }
 

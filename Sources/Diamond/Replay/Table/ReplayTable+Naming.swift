@@ -15,7 +15,7 @@ extension ReplayTable {
             return nil
         }
         // A job with another name must not be replaced.
-        guard row.uniqueKey == key else { throw wrongIndex(id) }
+        guard row.uniqueKey == connection.stored(uniqueKey: key) else { throw wrongIndex(id) }
         return row
     }
 
@@ -27,7 +27,7 @@ extension ReplayTable {
             WHERE unique_key = ? AND unique_key IS NOT NULL AND (unique_states >> state) & 1
             """
         )
-        try statement.bind(key, at: 1)
+        try statement.bind(connection.stored(uniqueKey: key), at: 1)
         return try statement.step() ? statement.int64(0) : nil
     }
 
@@ -45,7 +45,7 @@ extension ReplayTable {
         // A request that may have been sent is not changed: the server would take the change for a repetition.
         guard other.state != .running, !other.mayBeKnown, draft.history.unknownAt == nil else { return nil }
         guard draft.policy.uniqueness == .merge else {
-            guard draft.mayReplace(other) else {
+            guard draft.mayReplace(other, on: connection) else {
                 try discard(other, on: connection, ledger: &ledger)
                 return nil
             }
@@ -63,7 +63,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition? {
-        guard draft.mayReplace(other) else {
+        guard draft.mayReplace(other, on: connection) else {
             let reason = "job \(other.id) with its unique name has another ordering key, order or lane"
             return .refused(ReplayError(.cannotMerge, "\(reason): use the same for both, or two unique names"))
         }
@@ -120,21 +120,24 @@ extension ReplayTable {
             """
             UPDATE job SET method = ?2, url = ?3, host = ?4, tags = ?5, metadata = ?6, is_idempotent = ?7,
                 idempotency_key = ?8, key_lifetime = ?9, kind = ?10, expires_at = ?11, attempt_limit = ?12, priority = ?13,
-                digest = ?14
+                digest = ?14, details = ?15
             WHERE id = ?1
             """
         )
+        let stored = try StoredDetails(
+            ReplayDetails(draft), uniqueKey: draft.uniqueKey, request: draft.request, of: row.id, on: connection)
         try statement.bind(row.id, at: 1)
-        try bindRequest(draft, to: statement)
+        try bindRequest(draft, stored, to: statement)
         // The expiry and the attempts start again.
         try statement.bind(draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible), at: 11)
         try statement.bind(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible), at: 12)
         try statement.bind(Int64(draft.policy.priority), at: 13)
-        try statement.bind(ReplayRow.digest(of: draft.request), at: 14)
+        try statement.bind(ReplayRow.digest(of: stored.request), at: 14)
+        try statement.bind(stored.sealed, at: 15)
         try statement.run()
         let payload = try connection.statement("UPDATE payload SET request = ?, call = ? WHERE job = ?")
-        try payload.bind(draft.request, at: 1)
-        try payload.bind(draft.call, at: 2)
+        try payload.bind(stored.request, at: 1)
+        try payload.bind(stored.columns.call, at: 2)
         try payload.bind(row.id, at: 3)
         try payload.run()
         if draft.policy.storesAnswer { try expectAnswer(of: row.id, on: connection) }
@@ -159,8 +162,8 @@ extension ReplayTable {
 
 extension ReplayDraft {
     /// Whether the draft may replace the request of a job: both have the same ordering key, order and lane.
-    fileprivate func mayReplace(_ row: ReplayRow) -> Bool {
-        policy.orderingKey.isExactly(row.orderingKey) && (policy.order == .strict) == row.isStrict
-            && lane.isExactly(row.lane)
+    fileprivate func mayReplace(_ row: ReplayRow, on connection: borrowing SQLiteConnection) -> Bool {
+        connection.stored(orderingKey: policy.orderingKey).isExactly(row.orderingKey)
+            && (policy.order == .strict) == row.isStrict && lane.isExactly(row.lane)
     }
 }

@@ -55,6 +55,11 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     /// The job was discarded.
     public static let discarded = ReplayReason(description: "discarded")
 
+    // Deleted:
+
+    /// The identity of the job has signed out.
+    package static let signedOut = ReplayReason(description: "signedOut")
+
     // Dead, or done if a caller has the answer or error itself, except in strict order:
 
     /// The server refused the job, with a status that another attempt does not change.

@@ -45,7 +45,7 @@ struct QueueReplay: AsyncParsableCommand {
         transform: Limit.init(argument:))
     var limit: Limit?
 
-    private var place: PlaceOptions { store.place }
+    private var place: StoreOptions { store }
 
     func validate() throws {
         guard width ?? 1 > 0 else { throw ValidationError("--width must be 1 or more") }
@@ -81,7 +81,8 @@ struct QueueReplay: AsyncParsableCommand {
     private func send() async throws {
         // SIGPIPE of a closed output would end the program while requests are running.
         signal(SIGPIPE, SIG_IGN)
-        let engine = Engine(try configuration())
+        let configuration = try configuration()
+        let engine = Engine(configuration)
         let messages = UniqueMessages()
         let result = await replay(with: engine, messages: messages)
         // If the queue cannot be written, the engine may never finish closing.
@@ -92,7 +93,7 @@ struct QueueReplay: AsyncParsableCommand {
         }
         do throws(ReplayError) {
             let summary = try result.get()
-            show(summary, counts: try currentCounts())
+            show(summary, counts: try currentCounts(seal: configuration.seal))
             if let error = summary.error { throw error }
             if summary.dead + summary.needsReview > 0 { throw ReplayError(.wrongState, Self.remedy) }
         } catch {
@@ -154,8 +155,8 @@ struct QueueReplay: AsyncParsableCommand {
         return configuration
     }
 
-    private func currentCounts() throws(ReplayError) -> [ReplayState: Int] {
-        try ReplayQueue(existing: store.location).counts()
+    private func currentCounts(seal: (any CacheSeal)?) throws(ReplayError) -> [ReplayState: Int] {
+        try ReplayQueue(existing: store.location, seal: seal).counts()
     }
 
     private func show(_ summary: Replayer.Summary, counts: [ReplayState: Int]) {

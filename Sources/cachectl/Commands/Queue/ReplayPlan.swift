@@ -23,7 +23,7 @@ struct ReplayPlan {
         preview.transitions.filter { $0.verb == verb }.map(\.jobID)
     }
 
-    func lines(in place: PlaceOptions) -> [String] {
+    func lines(in place: StoreOptions) -> [String] {
         let notes = [
             (expired, "would expire"), (reviewed, "would need review"),
         ].filter { !$0.0.isEmpty }.map { "\($1): \(Quantity.numbers($0))" }

@@ -294,7 +294,8 @@ extension RecordedRun {
 
     private func tendQueue(_ random: inout SplitMix) async -> String? {
         guard let queue = try? engine.queue() else { return nil }
-        guard let jobs = try? queue.jobs(limit: 1000), !jobs.isEmpty else { return nil }
+        let all = ReplayFilter(includesSignedOut: true)
+        guard let jobs = try? queue.jobs(all, limit: 1000), !jobs.isEmpty else { return nil }
         let id = jobs[random.below(jobs.count)].id
         switch random.below(6) {
         case 0: return "retry job \(id) \(await said { try await queue.retry(id) })"

@@ -149,7 +149,8 @@ final class RecordedRun {
 
     /// Whether running jobs are on the wire or wait for a permit, and are the replayer's where that runs.
     private var areJobsPlaced: Bool {
-        guard !isClosed, let jobs = try? engine.queue().jobs(limit: 1000) else { return true }
+        let all = ReplayFilter(includesSignedOut: true)
+        guard !isClosed, let jobs = try? engine.queue().jobs(all, limit: 1000) else { return true }
         let running = jobs.filter { $0.state == .running }
         let places = Dictionary(grouping: events.places) { Self.place($0.method, $0.url) }
         let arePlaced = Dictionary(grouping: running, by: Self.place).allSatisfy { place, jobs in
@@ -244,7 +245,8 @@ final class RecordedRun {
     }
 
     private var jobs: [String] {
-        guard !isClosed, let jobs = try? engine.queue().jobs(limit: 1000) else { return [] }
+        let all = ReplayFilter(includesSignedOut: true)
+        guard !isClosed, let jobs = try? engine.queue().jobs(all, limit: 1000) else { return [] }
         return jobs.map { job in
             let status = job.status.map { " \($0)" } ?? ""
             return "\(job.id) \(job.method) \(job.url.short) \(job.state) \(job.reason) \(job.attempts)\(status)"

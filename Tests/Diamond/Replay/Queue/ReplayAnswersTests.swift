@@ -42,6 +42,48 @@ import Testing
         #expect(try engine.queue().jobsStoringAnswers().isEmpty && engine.queue().answeredJob(jobs[0].id) == nil)
     }
 
+    @Test func `an answer is stored with the fields that may be stored`() async throws {
+        let fields: HTTPFields = [
+            .contentType: "application/problem+json", .retryAfter: "9", .connection: "close", .setCookie: "a=b",
+            .authorization: "token",
+        ]
+        let engine = engine(422, fields, body: "{}")
+        _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
+        let answer = try #require(try engine.queue().answeredJob(1)?.answer)
+        #expect(answer.headers == [.contentType: "application/problem+json", .retryAfter: "9"])
+    }
+
+    @Test func `a secret that a problem repeats is not stored with the answer`() async throws {
+        var configuration = Engine.Configuration(
+            testing: StubTransport(
+                status: 422, headers: [.contentType: "application/problem+json"],
+                body: #"{"detail": "the token token-of-anna is unknown"}"#), store: files)
+        let login = ReplayFixture.Login()
+        login.current.withLock { $0 = "anna" }
+        configuration.credentials = login
+        let engine = Engine(configuration)
+        var request = request()
+        request.credentials = [.bearer(.secret("token"))]
+        _ = await Result { () async throws(ConnectionError) in try await engine.send(request) }
+        let answer = try #require(try engine.queue().answeredJob(1)?.answer)
+        let body = String(decoding: answer.body ?? Data(), as: UTF8.self)
+        #expect(body.contains("the token ") && !body.contains("token-of-anna"))
+        #expect(answer.response(from: "").problem?.detail?.contains(" is unknown") == true)
+    }
+
+    @Test(arguments: [nil, [.contentType: "text/plain"]] as [HTTPFields?])
+    func `an answer whose fields were changed on disk is damaged`(_ changed: HTTPFields?) async throws {
+        let engine = engine(422, [.contentType: "application/json"])
+        _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
+        let queue = try engine.queue()
+        try await queue.writer.write { (connection, _) throws(SQLiteError) in
+            let statement = try connection.statement("UPDATE answer SET headers = ?")
+            try statement.bind(changed.map { HeaderBlock.bytes(of: $0) }, at: 1)
+            try statement.run()
+        }
+        #expect(try queue.answeredJob(1)?.answer == nil && queue.answeredJob(1)?.failure != nil)
+    }
+
     @Test func `a job that does not ask for its answer stores none`() async throws {
         let engine = engine(201)
         _ = try await engine.send(request(keeps: false))

@@ -122,9 +122,10 @@ import Testing
         request.identity = "anna"
         _ = try await fixture.queued(request, by: engine)
         try await engine.forget(identity: "anna")
-        #expect(try engine.queue().jobs().map(\.state) == [.held])
+        let all = ReplayFilter(identity: "anna")
+        #expect(try engine.queue().jobs(all).map(\.state) == [.held])
         _ = try await fixture.queued(request, by: engine)
-        #expect(try engine.queue().jobs().map(\.state) == [.held, .held])
+        #expect(try engine.queue().jobs(all).map(\.state) == [.held, .held])
         #expect(try await engine.queue().release(.identity("anna")) == 2)
     }
 
@@ -139,7 +140,9 @@ import Testing
         engine.lanes.resumeAll()
         _ = try await fixture.queued { () throws(ConnectionError) in _ = try await connection.response }
         let queue = try engine.queue()
-        #expect(try queue.jobs().map(\.state) == [.held] && fixture.transport.requests.isEmpty)
+        #expect(try queue.jobs(ReplayFilter(state: .held)).isEmpty)
+        #expect(try queue.jobs(ReplayFilter(identity: "anna")).map(\.state) == [.held])
+        #expect(fixture.transport.requests.isEmpty)
         #expect(try await queue.release(.identity("anna")) == 1)
         #expect(try await engine.replayer().replay().finished == 1)
     }

@@ -16,7 +16,7 @@ struct QueueHistory: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
 
     @Option(
         help: ArgumentHelp("Print the last N days, including today, from 1 to 400 (default: 7).", valueName: "N"),

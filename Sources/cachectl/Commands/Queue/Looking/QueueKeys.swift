@@ -16,7 +16,7 @@ struct QueueKeys: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
 
     @Option(
         help: ArgumentHelp("Maximum number of keys (default: 1000).", valueName: "N"), transform: Limit.init(argument:))

@@ -18,7 +18,7 @@ struct QueueList: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
     @OptionGroup var filter: JobFilterOptions
 
     @Option(

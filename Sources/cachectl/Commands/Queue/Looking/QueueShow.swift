@@ -17,7 +17,7 @@ struct QueueShow: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
 
     @Argument(help: ArgumentHelp("The job's id.", valueName: "ID"))
     var id: Int64

@@ -16,7 +16,7 @@ struct QueueWatch: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
 
     func run() async throws {
         let queue = try place.openQueue()

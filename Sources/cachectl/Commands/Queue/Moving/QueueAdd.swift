@@ -17,15 +17,16 @@ struct QueueAdd: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
     @OptionGroup var options: RequestOptions
     @OptionGroup var replay: ReplayOptions
 
     func run() async throws {
         var request = try options.request()
         try replay.apply(to: &request)
+        let seal = try place.sealing.seal()
         do throws(ReplayError) {
-            let queue = try ReplayQueue(place.location)
+            let queue = try ReplayQueue(place.location, seal: seal)
             let delay = Duration.milliseconds(replay.after?.milliseconds ?? 0)
             show(try await queue.enqueue(request, after: delay))
         } catch {

@@ -14,7 +14,7 @@ struct QueueExport: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
     @OptionGroup var filter: JobFilterOptions
 
     func run() throws {

@@ -17,7 +17,7 @@ struct QueueImport: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
 
     @Argument(help: ArgumentHelp("A file with one job per line, or - for standard input.", valueName: "FILE"))
     var file: String
@@ -29,8 +29,9 @@ struct QueueImport: AsyncParsableCommand {
         let lines = try lines()
         let copies = lines.compactMap(\.copy)
         var done = ImportForm(jobs: copies.count, leftOut: lines.count - copies.count, dryRun: dryRun)
+        let seal = try place.sealing.seal()
         do throws(ReplayError) {
-            if dryRun { try ReplayQueue.check(copies) } else { done.jobs = try await add(copies) }
+            if dryRun { try ReplayQueue.check(copies) } else { done.jobs = try await add(copies, seal: seal) }
         } catch {
             throw Failure.report(error)
         }
@@ -41,8 +42,8 @@ struct QueueImport: AsyncParsableCommand {
     /// Adds jobs to the queue.
     ///
     /// - Returns: The number of new jobs. Jobs with a unique name can be merged into existing ones.
-    private func add(_ copies: [ReplayCopy]) async throws(ReplayError) -> Int {
-        let queue = try ReplayQueue(place.location)
+    private func add(_ copies: [ReplayCopy], seal: (any CacheSeal)?) async throws(ReplayError) -> Int {
+        let queue = try ReplayQueue(place.location, seal: seal)
         let last = try queue.lastID()
         return Set(try await queue.enqueue(copies)).count { $0 ?? 0 > last }
     }
@@ -75,7 +76,7 @@ private struct ImportForm: Encodable {
     var takenIn: Int?
     var dryRun: Bool
 
-    func show(in place: PlaceOptions) {
+    func show(in place: StoreOptions) {
         guard !place.json else { return Output.json(self) }
         let ended = leftOut > 0 ? "; \(leftOut) left out: done, dead or in review" : ""
         let others = takenIn.map { "; \($0) not added: another job has the unique name" } ?? ""

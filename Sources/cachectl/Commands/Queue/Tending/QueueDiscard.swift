@@ -15,7 +15,7 @@ struct QueueDiscard: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
     @OptionGroup var jobs: JobSelectionOptions
 
     func validate() throws { try jobs.check() }

@@ -19,7 +19,7 @@ struct QueueEdit: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
 
     @Argument(help: ArgumentHelp("The job's id.", valueName: "ID"))
     var id: Int64

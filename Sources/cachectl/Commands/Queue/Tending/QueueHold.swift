@@ -16,7 +16,7 @@ struct QueueHold: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
     @OptionGroup var options: HoldOptions
 
     @Option(

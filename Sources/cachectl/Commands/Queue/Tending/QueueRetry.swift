@@ -14,7 +14,7 @@ struct QueueRetry: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var place: StoreOptions
     @OptionGroup var jobs: JobSelectionOptions
 
     func validate() throws { try jobs.check() }

@@ -1,3 +1,4 @@
+import DiamondSQLite
 public import Foundation
 
 /// A failure of sealing or opening.
@@ -28,4 +29,18 @@ public struct CacheSealError: LocalizedError, Hashable, Sendable, CustomStringCo
     public var description: String { message }
 
     public var errorDescription: String? { message }
+}
+
+extension SQLiteError {
+    init(cannotSeal error: any Error, path: String) {
+        self.init(.cannotSeal, "its seal failed, \(CacheSealError.reason(of: error))", path: path)
+    }
+}
+
+extension CacheSealError {
+    /// Returns the message of a ``CacheSealError``, or else the name of the error's type: its text may contain
+    /// anything.
+    static func reason(of error: any Error) -> String {
+        (error as? CacheSealError)?.message ?? String(describing: type(of: error))
+    }
 }

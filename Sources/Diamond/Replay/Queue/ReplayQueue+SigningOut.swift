@@ -1,0 +1,53 @@
+import DiamondSQLite
+
+/// Erasing the jobs of an identity that signs out.
+extension ReplayQueue {
+    /// Holds the jobs of an identity, and erases those that have ended, with their answers. What is erased is
+    /// overwritten in the file, and the log is emptied, unless another process reads it at that moment.
+    ///
+    /// Jobs that are being sent are erased when they have ended: by the next hourly maintenance, or when a queue is
+    /// closed. Jobs that have ended and that open jobs need are not erased: they stop later jobs in strict order, or
+    /// have an answer with the id that a job waits for.
+    ///
+    /// - Parameter discardsJobs: whether to erase all jobs of the identity, also those that wait or are being sent.
+    ///   Then nothing is left to hold, and the hold ends.
+    func signOut(_ identity: String, discardingJobs discardsJobs: Bool) async throws(ReplayError) {
+        let hold = ReplayHold.identity(identity)
+        try await apply(hold, reason: "signed out", isSignOut: true)
+        let stored = try read { (connection) throws(SQLiteError) in connection.stored(identity, .identity) }
+        try await eraseJobs(of: stored, includingOpen: discardsJobs)
+        if discardsJobs { _ = try await end(hold) }
+        try await writer.overwriteErased()
+    }
+
+    /// Erases the jobs of identities that signed out while the jobs were being sent.
+    func eraseJobsOfSignedOut() async throws(ReplayError) {
+        var isErased = false
+        let names = try read { (connection) throws(SQLiteError) in try ReplayTable.signedOut(on: connection) }
+        for name in names where try await eraseJobs(of: name, includingOpen: false) { isErased = true }
+        if isErased { try await writer.overwriteErased() }
+    }
+
+    /// - Parameter identity: the identity as it is in its column.
+    /// - Returns: whether there were any.
+    @discardableResult
+    private func eraseJobs(
+        of identity: String, includingOpen includesOpen: Bool
+    ) async throws(ReplayError) -> Bool {
+        var last: Int64 = 0
+        while true {
+            let start = last
+            let ids = try read { (connection) throws(SQLiteError) in
+                try ReplayTable.jobs(of: identity, includingOpen: includesOpen, after: start, on: connection)
+            }
+            guard let end = ids.last else { return last > 0 }
+            try await writer.write { (connection, ledger) throws(SQLiteError) in
+                // Read again: a job may have been redriven meanwhile.
+                let ids = try ReplayTable.jobs(
+                    of: identity, includingOpen: includesOpen, after: start, on: connection)
+                try ReplayTable.delete(ids.filter { $0 <= end }, on: connection, ledger: &ledger)
+            }
+            last = end
+        }
+    }
+}

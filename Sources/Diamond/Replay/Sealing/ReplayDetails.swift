@@ -1,0 +1,97 @@
+import DiamondSQLite
+import Foundation
+
+/// The values of a job that are shown, and have no column in a sealed queue. They are one sealed value.
+struct ReplayDetails: Codable, Hashable, Sendable {
+    var url: String
+    var host: String
+    var identity: String?
+    var orderingKey: String?
+    /// The tags as a JSON array.
+    var tags: String
+    /// The metadata as a JSON object.
+    var metadata: String
+    var kind: String?
+    var call: String?
+    var idempotencyKey: String?
+
+    init(_ draft: ReplayDraft) {
+        url = draft.url
+        host = draft.host
+        identity = draft.identity
+        orderingKey = draft.policy.orderingKey
+        // Most requests have neither tags nor metadata.
+        tags = draft.tags.isEmpty ? "[]" : ReplayTable.text(.array(draft.tags.map { .string($0) }))
+        metadata = draft.policy.metadata.isEmpty ? "{}" : ReplayTable.text(.object(draft.policy.metadata))
+        kind = draft.kind
+        call = draft.call
+        idempotencyKey = draft.idempotencyKey
+    }
+
+    /// Creates the details of a job whose sealed ones are not authentic, or whose row is in clear in a sealed queue.
+    init() {
+        url = "•••"
+        host = "•••"
+        tags = "[]"
+        metadata = "{}"
+    }
+}
+
+/// The values of a job's request, as its row has them: in clear, or sealed.
+struct StoredDetails {
+    /// The values of the columns. In a sealed queue, digests, and empty values.
+    var columns: ReplayDetails
+    var uniqueKey: Data?
+    var request: Data
+    /// The sealed ``ReplayDetails``; `nil` in a queue in clear.
+    var sealed: Data?
+
+    /// - Parameters:
+    ///   - uniqueKey: the digest of the unique name, without the queue's secret.
+    ///   - request: the request in its written form.
+    ///   - id: the id of the job.
+    init(
+        _ details: ReplayDetails, uniqueKey: Data?, request: Data, of id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        columns = details
+        self.uniqueKey = uniqueKey
+        self.request = request
+        guard let sealing = connection.sealing else { return }
+        self.uniqueKey = uniqueKey.map { connection.stored(uniqueKey: $0) }
+        try seal(details, of: id, by: sealing)
+    }
+
+    private mutating func seal(
+        _ details: ReplayDetails, of id: Int64, by sealing: ReplaySealing
+    ) throws(SQLiteError) {
+        // Texts can always be encoded.
+        sealed = try sealing.sealed((try? JSONEncoder().encode(details)) ?? Data(), .details, of: "\(id)")
+        request = try sealing.sealed(request, .request, of: "\(id)")
+        let tags = (try? JSONDecoder().decode([String].self, from: Data(details.tags.utf8))) ?? []
+        columns.url = String(details.url.prefix { $0 != "/" }) + "//"
+        columns.host = sealing.digest(of: details.host, .host)
+        columns.identity = details.identity.map { sealing.digest(of: $0, .identity) }
+        columns.orderingKey = details.orderingKey.map { sealing.digest(of: $0, .key) }
+        columns.tags = ReplayTable.text(.array(tags.map { .string(sealing.digest(of: $0, .tag)) }))
+        columns.metadata = "{}"
+        columns.kind = nil
+        columns.call = nil
+        columns.idempotencyKey = nil
+    }
+}
+
+extension ReplaySealing {
+    /// Opens the details of a job.
+    ///
+    /// - Parameter sealed: the sealed details; `nil` if the row has none.
+    func details(_ sealed: Data?, of id: Int64) throws(SQLiteError) -> ReplayDetails {
+        try authenticDetails(sealed, of: id) ?? ReplayDetails()
+    }
+
+    /// Opens the details of a job; `nil` if they are not authentic.
+    func authenticDetails(_ sealed: Data?, of id: Int64) throws(SQLiteError) -> ReplayDetails? {
+        guard let sealed, let bytes = try opened(sealed, .details, of: "\(id)") else { return nil }
+        return try? JSONDecoder().decode(ReplayDetails.self, from: bytes)
+    }
+}
