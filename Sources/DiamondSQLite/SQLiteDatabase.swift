@@ -114,6 +114,20 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// Writes the whole file again, and empties the log. SQLite moves rows between pages without overwriting the place
+    /// that they leave, so that a page may have copies of rows that are deleted later. `secure_delete` does not
+    /// overwrite these. Needs space for two copies of the file.
+    package func rewrite() throws(SQLiteError) {
+        try refuseFork()
+        try writer.withLock { (handle) throws(SQLiteError) in
+            // In a file, which SQLite removes as soon as it is open: in memory it could take as much as the cache.
+            try handle.execute("PRAGMA temp_store = FILE")
+            defer { try? handle.execute("PRAGMA temp_store = MEMORY") }
+            try handle.execute("VACUUM")
+        }
+        emptyLog()
+    }
+
     /// Checkpoints and truncates the write-ahead log, as far as readers allow. After that, the log contains no deleted
     /// content, and the file has the size after the last `vacuum`, unless a reader prevented it. If it fails, the next
     /// call repeats it.
