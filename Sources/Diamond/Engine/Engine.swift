@@ -226,13 +226,15 @@ public final class Engine: Sendable {
     /// after the next login. A queue that cannot be written is reported to the observers.
     ///
     /// - Returns: the number of entries that were erased.
+    /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened, so
+    ///   that its entries stay.
     @discardableResult
     @concurrent
     public func forget(identity: String) async throws(CacheError) -> Int {
         pipeline.forget(identity)
         pipeline.exchangeEnvironment.cookies?.removeAll(of: identity)
         await holdJobs(of: identity)
-        return try await cache?.purge(.identity(identity)) ?? 0
+        return try await eraseEntries(of: identity)
     }
 
     deinit {

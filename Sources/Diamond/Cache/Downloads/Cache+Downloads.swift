@@ -32,10 +32,13 @@ extension Cache {
 
     /// Whether the row of a download is still there. If that is unknown, it is.
     func has(_ download: KeptDownload) -> Bool {
-        let row = try? file.read { (connection) throws(SQLiteError) in
-            try CacheTable.download(download.id, on: connection).map(\.part)
+        do throws(CacheError) {
+            return try file.read { (connection) throws(SQLiteError) in
+                try CacheTable.download(download.id, on: connection)?.part == download.part
+            }
+        } catch {
+            return true
         }
-        return row.map { $0 == download.part } ?? true
     }
 
     /// Records the bytes of a download that are on the disk, and removes the downloads that are too old.

@@ -9,6 +9,9 @@ struct ReceivedBytes: Hashable, Sendable {
     /// The bytes of two of them in the file.
     static let pairSize = 80
 
+    /// The most bytes by which the two in a file differ.
+    static let largestStep = 256 << 10
+
     var size: Int
     var digest: Data
 

@@ -69,37 +69,38 @@ final class TemporaryFile: Sendable {
     /// Discards all bytes, and the name by which other processes find them.
     func empty() throws {
         try release()
-        try contents.withLock { contents in
-            try cut(&contents, to: 0)
-            contents.sealed = contents.sealed?.emptied()
-        }
-    }
-
-    /// Discards the bytes after a number of them. The next piece is written there.
-    private func cut(_ contents: inout Contents, to size: Int) throws {
-        try Self.check(ftruncate(descriptor, off_t(size)))
-        try seek(to: Int64(size))
-        contents.size = size
-        guard contents.hashedSize > size else { return }
-        contents.hash = SHA256()
-        contents.hashedSize = 0
+        try Self.check(ftruncate(descriptor, 0))
+        contents.withLock { $0 = Contents(sealed: $0.sealed?.emptied()) }
     }
 
     func append(_ piece: Data) throws {
         let isKept = state.withLock { $0.isKept }
         try contents.withLock { contents in
-            if contents.sealed != nil {
-                try contents.sealed?.append(piece, write: put(_:at:))
-            } else {
-                if isKept { try note(piece, in: &contents) }
-                try writeAll(piece)
+            guard var sealed = contents.sealed else {
+                return try appendClear(piece, to: &contents, isKept: isKept)
             }
+            // A copy, so that a failure changes nothing.
+            try sealed.append(piece, write: put(_:at:))
+            contents.sealed = sealed
             contents.size += piece.count
         }
     }
 
-    private func writeAll(_ piece: Data) throws {
-        try piece.withUnsafeBytes { bytes in
+    // In parts, so that a process that is killed during the write loses at most one of them.
+    private func appendClear(_ piece: Data, to contents: inout Contents, isKept: Bool) throws {
+        var rest = piece
+        while !rest.isEmpty {
+            let part = rest.prefix(ReceivedBytes.largestStep)
+            if isKept { try note(part, in: &contents) }
+            try put(part, at: Int64(contents.size))
+            contents.size += part.count
+            rest = rest.dropFirst(part.count)
+        }
+    }
+
+    private func put(_ bytes: Data, at offset: Int64) throws {
+        try Self.check(Int32(truncatingIfNeeded: min(lseek(descriptor, off_t(offset), SEEK_SET), 0)))
+        try bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest))
@@ -108,15 +109,6 @@ final class TemporaryFile: Sendable {
                 rest = rest.dropFirst(count)
             }
         }
-    }
-
-    private func put(_ bytes: Data, at offset: Int64) throws {
-        try seek(to: offset)
-        try writeAll(bytes)
-    }
-
-    private func seek(to offset: Int64) throws {
-        try Self.check(Int32(truncatingIfNeeded: min(lseek(descriptor, off_t(offset), SEEK_SET), 0)))
     }
 
     /// Syncs the file and renames it to its target. Even after a crash of the machine no incomplete file is at that
@@ -181,6 +173,10 @@ final class TemporaryFile: Sendable {
         contents.hash.update(data: piece)
         contents.hashedSize += piece.count
         let last = ReceivedBytes(size: contents.hashedSize, digest: Data(contents.hash.finalize()))
+        try put(last, previous)
+    }
+
+    private func put(_ last: ReceivedBytes, _ previous: ReceivedBytes) throws {
         let pair = ReceivedBytes.pair(last, previous)
         let count = pair.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(last.size)) }
         try Self.check(count < 0 ? -1 : 0)
@@ -197,8 +193,11 @@ final class TemporaryFile: Sendable {
                 try contents.sealed?.restore(read: read(at:atMost:))
                 contents.size = contents.sealed?.size ?? 0
             } else if let (size, hash) = try confirmed(recorded, in: &contents) {
-                try cut(&contents, to: size)
-                (contents.hash, contents.hashedSize) = (hash, size)
+                // First, so that a process that is killed here loses nothing. The row has these bytes otherwise.
+                let isLonger = size > recorded.size
+                if isLonger { try put(ReceivedBytes(size: size, digest: Data(hash.finalize())), recorded) }
+                try Self.check(ftruncate(descriptor, off_t(size + (isLonger ? ReceivedBytes.pairSize : 0))))
+                (contents.size, contents.hash, contents.hashedSize) = (size, hash, size)
             }
             return contents.size
         }
@@ -218,6 +217,8 @@ final class TemporaryFile: Sendable {
 
     /// Returns the SHA-256 digest of the first bytes of the file. Reads only those that the last call has not read.
     private func digest(of size: Int, in contents: inout Contents) throws -> Data {
+        // A piece was not written.
+        if contents.hashedSize > size { (contents.hash, contents.hashedSize) = (SHA256(), 0) }
         while contents.hashedSize < size {
             let piece = try read(
                 at: Int64(contents.hashedSize), atMost: min(size - contents.hashedSize, 1 << 18))
