@@ -91,7 +91,8 @@ struct SealedPart: Sendable {
     func forEach(read: Read, _ body: (Data) throws -> Void) throws {
         var offset: Int64 = 0
         for number in 0..<count {
-            guard let chunk = try chunk(number, at: offset, read: read), chunk.bytes.count == CacheTable.chunkSize else {
+            guard let chunk = try chunk(number, at: offset, read: read), chunk.bytes.count == CacheTable.chunkSize
+            else {
                 throw POSIXError(.EIO)
             }
             try body(chunk.bytes)

@@ -265,7 +265,8 @@ extension CacheSelection {
     fileprivate var urlTest: ((CacheListing) -> Bool)? {
         switch criterion {
         case .urlPrefix(let prefix): { !$0.isLocked && $0.url.utf8.starts(with: prefix.utf8) }
-        case .all, .key, .keys, .tag, .identity, .url, .host, .sealedHost, .sealedIdentities, .storedBefore, .expired: nil
+        case .all, .key, .keys, .tag, .identity, .url, .host, .sealedHost, .sealedIdentities, .storedBefore, .expired:
+            nil
         }
     }
 }

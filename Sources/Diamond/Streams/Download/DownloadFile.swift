@@ -174,7 +174,8 @@ extension DownloadFile: KeepableFile {
 
 extension TransportError {
     fileprivate init(cannotWrite url: URL, _ error: any Error) {
-        let reason = (error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? CacheSealError.reason(of: error)
+        let posix = (error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
+        let reason = posix ?? CacheSealError.reason(of: error)
         let message = "the file '\(url.path)' cannot be written: \(reason)".printable
         self.init(.destinationFailed, message, requestMayHaveBeenSent: true, cause: error)
     }
