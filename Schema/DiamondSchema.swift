@@ -8,7 +8,8 @@ package enum DiamondSchema {
     package static let cache: SQLiteConfiguration = {
         var configuration = SQLiteConfiguration(
             applicationID: 0x4469_6143,
-            migrations: scripts(PackageResources.cache_v1_sql, PackageResources.cache_v2_sql)
+            migrations: scripts(
+                PackageResources.cache_v1_sql, PackageResources.cache_v2_sql, PackageResources.cache_v3_sql)
         )
         configuration.firstVersionVaries = true
         return configuration

@@ -114,11 +114,18 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Rewrites the whole file. `secure_delete` overwrites deleted content, but SQLite leaves copies of rows that it
-    /// moved to another page (`rebuildPage`). A rewritten file has none.
-    package func vacuum() throws(SQLiteError) {
+    /// Writes the whole file again, and empties the log. SQLite moves rows between pages without overwriting the place
+    /// that they leave, so that a page may have copies of rows that are deleted later. `secure_delete` does not
+    /// overwrite these. Needs space for two copies of the file.
+    package func rewrite() throws(SQLiteError) {
         try refuseFork()
-        try writer.withLock { (handle) throws(SQLiteError) in try handle.execute("VACUUM") }
+        try writer.withLock { (handle) throws(SQLiteError) in
+            // In a file, which SQLite removes as soon as it is open: in memory it could take as much as the cache.
+            try handle.execute("PRAGMA temp_store = FILE")
+            defer { try? handle.execute("PRAGMA temp_store = MEMORY") }
+            try handle.execute("VACUUM")
+        }
+        emptyLog()
     }
 
     /// Checkpoints and truncates the write-ahead log, as far as readers allow. After that, the log contains no deleted

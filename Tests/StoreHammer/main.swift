@@ -8,14 +8,17 @@ import Foundation
 // StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]. Ends with 1 and a line as soon as an answer is wrong, or
 // something fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork
 // DIRECTORY: see ForkedChild. StoreHammer stop FILE: stops itself in the middle of a transaction, with the lock to
-// write the file. StoreHammer download DIRECTORY URL FILE: see Downloading. StoreHammer store|invalidate DIRECTORY
-// MILLISECONDS: see QueryChange.
+// write the file. StoreHammer download|download-sealed DIRECTORY URL [FILE]: see Downloading. StoreHammer
+// store|invalidate DIRECTORY MILLISECONDS: see QueryChange.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 if arguments.count == 2, arguments[0] == "fork" { exit(try await ForkedChild.run(in: arguments[1])) }
 if arguments.count == 2, arguments[0] == "stop" { try stop(writing: arguments[1]) }
-if arguments.count == 4, arguments[0] == "download" {
-    exit(await Downloading.run(in: arguments[1], from: arguments[2], to: arguments[3]))
+if (3...4).contains(arguments.count), arguments[0].hasPrefix("download") {
+    let path = arguments.count == 4 ? arguments[3] : nil
+    exit(
+        await Downloading.run(
+            in: arguments[1], from: arguments[2], to: path, isSealed: arguments[0] == "download-sealed"))
 }
 if arguments.count == 3, let change = QueryChange(rawValue: arguments[0]), let time = Int(arguments[2]) {
     try await change.perform(in: arguments[1], at: time)

@@ -2,10 +2,15 @@ import DiamondSQLite
 
 /// Erasing entries, and marking them stale.
 extension Cache {
-    /// Erases the entries of a selection, for every process of the store. Afterwards no file holds their bytes, unless
-    /// a reader in another process still needs them. Damaged files that were set aside are removed, too. So are the
-    /// received parts of downloads into files, except those of running and paused downloads. A selection by tag or predicate
-    /// does not include downloads.
+    /// Erases the entries of a selection, for every process of the store. Their bytes are overwritten in all files,
+    /// unless a reader in another process still needs them. Damaged files that were set aside are removed, too. So are
+    /// the received parts of downloads into files, except those of running and paused downloads. A selection by tag or
+    /// predicate does not include downloads.
+    ///
+    /// An erasure by identity also erases the sealed entries whose identity this process cannot know: those that its
+    /// seal does not open, and those from before the store's secret was lost. In a store in clear, it then writes the
+    /// whole file again, because SQLite leaves copies of moved rows in the unused space of its pages. That takes some
+    /// seconds for 256 MiB, and the space of two copies. Without that space, it erases all entries.
     ///
     /// If this process sent a request before the call, its response is not stored. A response that another process
     /// requested is stored, and stale unless the selection names keys.
@@ -23,7 +28,8 @@ extension Cache {
         let eviction = eviction
         return try await removingSetAside { () async throws(CacheError) in
             try await writer.alone { () throws(CacheError) in
-                let parts = try file.parts(of: selection)
+                var parts = try file.parts(of: selection)
+                if case .identity = selection.criterion { parts.append(try file.unknownIdentities()) }
                 try Self.deleteAccesses(of: parts, file)
                 let names = selection.names(by: file.urlHash)
                 var count = 0
@@ -32,6 +38,7 @@ extension Cache {
                 if selection == .all { try Self.deleteOrphans(in: file) }
                 // Also if nothing was erased: an earlier call may have failed after it erased the entries.
                 try eviction.vacuumAll()
+                if case .identity = selection.criterion, file.seal == nil { try Self.rewrite(file, eviction) }
                 return count
             }
         }
@@ -57,6 +64,17 @@ extension Cache {
     private static func deleteAccesses(of parts: [CacheSelection], _ file: CacheFile) throws(CacheError) {
         try file.erasing { (connection) throws(SQLiteError) in
             for part in parts { try CacheTable.deleteAccesses(of: part, on: connection) }
+        }
+    }
+
+    private static func rewrite(_ file: CacheFile, _ eviction: Eviction) throws(CacheError) {
+        do throws(CacheError) {
+            try file.rewrite()
+        } catch {
+            guard [.diskFull, .diskError, .cannotOpen].contains(error.code) else { throw error }
+            try file.erase(.all, named: nil)
+            try deleteOrphans(in: file)
+            try eviction.vacuumAll()
         }
     }
 

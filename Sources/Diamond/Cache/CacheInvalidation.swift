@@ -43,7 +43,7 @@ extension CacheSelection {
     /// which may be those of variants.
     fileprivate var isDecidedByStore: Bool {
         switch criterion {
-        case .key, .keys, .storedBefore, .expired, .sealedHost: true
+        case .key, .keys, .storedBefore, .expired, .sealedHost, .sealedIdentities: true
         case .all, .tag, .identity, .url, .urlPrefix, .host: false
         }
     }

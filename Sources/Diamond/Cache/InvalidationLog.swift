@@ -138,7 +138,7 @@ extension CacheSelection {
     /// Whether it includes a response that is being requested. Selections by age include stored entries only.
     func includes(_ subject: CacheSubject) -> Bool {
         switch criterion {
-        case .all, .sealedHost: true
+        case .all, .sealedHost, .sealedIdentities: true
         case .key(let key): key == subject.key
         case .keys(let keys, _): keys.contains(subject.key)
         case .tag(let tag): subject.tags.contains(tag)

@@ -235,13 +235,15 @@ public final class Engine: Sendable {
     ///     sent, except those that are being sent already. Nothing has to be released after the next login. Default:
     ///     `false`.
     /// - Returns: the number of entries that were erased.
+    /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened, so
+    ///   that its entries stay.
     @discardableResult
     @concurrent
     public func forget(identity: String, discardingJobs discardsJobs: Bool = false) async throws(CacheError) -> Int {
         pipeline.forget(identity)
         pipeline.exchangeEnvironment.cookies?.removeAll(of: identity)
         await forgetJobs(of: identity, discarding: discardsJobs)
-        return try await cache?.purge(.identity(identity)) ?? 0
+        return try await eraseEntries(of: identity)
     }
 
     deinit {

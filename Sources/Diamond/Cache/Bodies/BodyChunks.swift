@@ -4,19 +4,26 @@ import Foundation
 struct BodyChunks: Sendable {
     /// The chunks of one transaction: 1 MiB. Larger transactions are no faster, take memory, and delay other writers.
     static let groupCount = 8
+    /// The chunks of one transaction of a transfer that a later process may continue. A killed process loses less than
+    /// these 256 KiB.
+    static let resumableGroupCount = 2
 
+    private let groupCount: Int
     private var full: [Data] = []
     /// The last bytes, shorter than a chunk.
     private var rest = Data()
 
-    /// - Parameter bytes: the last chunk of a partial body to continue.
-    init(continuing bytes: Data = Data()) {
+    /// - Parameters:
+    ///   - bytes: the last chunk of a partial body to continue.
+    ///   - isResumable: whether a later process may continue the body.
+    init(continuing bytes: Data = Data(), isResumable: Bool = false) {
+        groupCount = isResumable ? Self.resumableGroupCount : Self.groupCount
         var bytes = bytes
         append(from: &bytes)
     }
 
     /// Whether no more bytes are accepted before chunks are written.
-    var isFull: Bool { full.count >= Self.groupCount }
+    var isFull: Bool { full.count >= groupCount }
 
     var isEmpty: Bool { full.isEmpty && rest.isEmpty }
 

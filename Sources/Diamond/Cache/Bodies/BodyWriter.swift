@@ -1,8 +1,8 @@
 import DiamondSQLite
 package import Foundation
 
-/// Writes a body into the store as it arrives. At most a mebibyte of it is in memory, and ``append(_:)`` waits for the
-/// disk.
+/// Writes a body into the store as it arrives. At most a mebibyte of it is in memory, or 256 KiB if a later process may
+/// continue it. ``append(_:)`` waits for the disk.
 ///
 /// Until ``finish(as:)``, lookups find the previous entry. If the process dies, the written bytes stay as a partial
 /// body, which another process finds by ``Cache/partialBody(_:request:)``. It is not `Sendable`: one task writes the
@@ -24,23 +24,26 @@ package final class BodyWriter {
     /// The bytes of the body so far, including those of the partial body that it continues.
     package private(set) var size: Int
 
-    init(_ entry: CacheEntry, isReplacing: Bool, cache: Cache) {
+    init(_ entry: CacheEntry, isReplacing: Bool, isResumable: Bool, cache: Cache) {
         self.cache = cache
         self.isReplacing = isReplacing
         self.entry = entry
         self.entry.stored.body = Data()
-        chunks = BodyChunks()
+        chunks = BodyChunks(isResumable: isResumable)
         size = 0
     }
 
     /// - Parameter last: the last chunk of the partial body, which is written again with the bytes that follow it.
-    init(_ entry: CacheEntry, continuing partial: PartialBody, last: Data, isReplacing: Bool, cache: Cache) {
+    init(
+        _ entry: CacheEntry, continuing partial: PartialBody, last: Data, isReplacing: Bool, isResumable: Bool,
+        cache: Cache
+    ) {
         let outline = partial.outline
         self.cache = cache
         self.isReplacing = isReplacing
         self.entry = entry
         self.entry.stored.body = Data()
-        chunks = BodyChunks(continuing: last)
+        chunks = BodyChunks(continuing: last, isResumable: isResumable)
         size = partial.size
         var known = self.entry
         known.request = Array(outline.request)
@@ -64,7 +67,7 @@ package final class BodyWriter {
         row.map { BodyReader(BodyOutline($0), cache: cache).reading(0..<writtenSize) }
     }
 
-    /// Appends bytes. Returns when all but a mebibyte is on disk, so that a caller is not faster than the disk.
+    /// Appends bytes. Returns when all but the bytes of one transaction are on disk, so that a caller is not faster than the disk.
     ///
     /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the capacity without the log; `entryGone` if the
     ///   entry was evicted, erased, or replaced by another writer; or the error of the disk. Nothing more can be

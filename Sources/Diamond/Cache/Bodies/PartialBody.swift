@@ -12,22 +12,28 @@ package struct PartialBody: Sendable {
 }
 
 extension Cache {
-    /// Returns a writer for an entry whose body arrives in pieces. Nothing is written before a mebibyte, or the whole
-    /// body, has arrived.
+    /// Returns a writer for an entry whose body arrives in pieces. Nothing is written before the bytes
+    /// of one transaction, or the whole body, have arrived.
     ///
     /// - Parameters:
     ///   - entry: the entry without its body. Its headers and validator are stored with the received bytes.
     ///   - partial: the partial body to continue; `nil` begins a new body, which replaces a partial body.
     ///   - isReplacing: whether it replaces an outdated response.
+    ///   - isResumable: whether small transactions are used, so that a killed process loses less than 256 KiB; otherwise
+    ///     they have a mebibyte.
     /// - Throws: `entryGone` if the partial body was replaced or removed.
     package func bodyWriter(
         for entry: CacheEntry,
         continuing partial: PartialBody? = nil,
-        replacing isReplacing: Bool = false
+        replacing isReplacing: Bool = false,
+        isResumable: Bool = false
     ) throws(CacheError) -> BodyWriter {
-        guard let partial else { return BodyWriter(entry, isReplacing: isReplacing, cache: self) }
+        guard let partial else {
+            return BodyWriter(entry, isReplacing: isReplacing, isResumable: isResumable, cache: self)
+        }
         guard let last = try chunk(partial.outline.checksums.count - 1, of: partial.outline) else { throw .entryGone }
-        return BodyWriter(entry, continuing: partial, last: last, isReplacing: isReplacing, cache: self)
+        return BodyWriter(
+            entry, continuing: partial, last: last, isReplacing: isReplacing, isResumable: isResumable, cache: self)
     }
 
     /// Whether the store may have partial bodies. A partial body of another process is known after a tenth of a second.

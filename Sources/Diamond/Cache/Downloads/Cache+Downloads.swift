@@ -6,26 +6,38 @@ import Foundation
 /// A part file is removed only without a lock: a download that runs keeps its file. If its row is gone, it stops
 /// recording. A file is removed before its row, so that a process that is killed leaves no file that nothing names.
 extension Cache {
-    /// Whether downloads are recorded. A sealed store has no rows, because the part files are in clear.
-    var keepsDownloads: Bool { file.seal == nil }
-
     /// Returns the downloads of a request to a file, the one with the most bytes first. Damaged rows and outdated ones
-    /// are removed.
+    /// are removed. Rows that this process cannot open stay. A sealed store ignores rows in clear, because anyone could
+    /// have written them.
     func downloads(of key: RequestKey, request: [UInt8], to target: String) throws(CacheError) -> [KeptDownload] {
         let rows = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.downloads(of: key, to: target, on: connection)
         }
         return rows.compactMap { row in
-            guard let download = row.download else {
+            guard row.download?.isOutdated(at: now()) != true else {
+                drop(row)
+                return nil
+            }
+            switch file.opened(row) {
+            case .download(let download):
+                return download.request == request && download.target == target ? download : nil
+            case .damaged:
                 activity.report(.cacheEntryDropped(reason: "a download of \(key) was dropped: its row is damaged"))
                 drop(row)
-                return nil
+            case .locked: break
             }
-            guard !download.isOutdated(at: now()) else {
-                drop(row)
-                return nil
+            return nil
+        }
+    }
+
+    /// Whether the row of a download is still there. If that is unknown, it is.
+    func has(_ download: KeptDownload) -> Bool {
+        do throws(CacheError) {
+            return try file.read { (connection) throws(SQLiteError) in
+                try CacheTable.download(download.id, on: connection)?.part == download.part
             }
-            return download.request == request ? download : nil
+        } catch {
+            return true
         }
     }
 
@@ -34,22 +46,28 @@ extension Cache {
     /// - Returns: the download with its row.
     /// - Throws: `entryGone` if its row was erased.
     func record(_ download: KeptDownload) async throws(CacheError) -> KeptDownload {
-        guard download.id != 0 else { return try await insert(download) }
+        let generation = file.generation
+        let row = try file.row(of: download)
+        guard download.id != 0 else { return try await insert(download, as: row, generation: generation) }
         let path = file.store.cachePath
         try await change { (connection) throws(SQLiteError) in
-            guard try CacheTable.update(download, on: connection) else {
+            guard try CacheTable.update(row, on: connection) else {
                 throw SQLiteError(.entryGone, "a download was erased while it was received", path: path)
             }
         }
         return download
     }
 
-    private func insert(_ download: KeptDownload) async throws(CacheError) -> KeptDownload {
+    private func insert(
+        _ download: KeptDownload, as row: KeptDownload, generation: Int
+    ) async throws(CacheError) -> KeptDownload {
+        let file = file
         let oldest = CacheSelection.stored(before: now() - PartFile.lifetime)
         var inserted = download
         inserted.id = try await change { (connection) throws(SQLiteError) in
             try CacheTable.eraseDownloads(oldest, on: connection).forEach(PartFile.removeUnlocked)
-            return try CacheTable.insert(download, on: connection)
+            try file.throwIfReplaced(of: generation)
+            return try CacheTable.insert(row, on: connection)
         }
         return inserted
     }
@@ -75,10 +93,19 @@ extension Cache {
 
     // MARK: For people
 
-    /// Returns all downloads with sound rows, the oldest first.
+    /// Returns all downloads with sound rows, the oldest first. Of a row that cannot be opened, the URL is `•••`, and the
+    /// target is the path of the part file.
     package func downloads() throws(CacheError) -> [KeptDownload] {
-        try file.read { (connection) throws(SQLiteError) in try CacheTable.downloads(on: connection) }
-            .compactMap(\.download)
+        let rows = try file.read { (connection) throws(SQLiteError) in try CacheTable.downloads(on: connection) }
+        return rows.compactMap { row in
+            switch file.opened(row) {
+            case .download(let download): return download
+            case .locked(var download):
+                if download.keyID != nil { download.url = "•••" }
+                return download
+            case .damaged: return nil
+            }
+        }
     }
 
     /// Removes downloads: their rows, and the part files that no download writes.
@@ -95,15 +122,6 @@ extension Cache {
                 }
                 return count
             }
-        }
-    }
-}
-
-extension CacheFile {
-    /// Erases the downloads of a selection: their rows, and the part files that no download writes.
-    func eraseDownloads(_ selection: CacheSelection) throws(CacheError) {
-        try erasing { (connection) throws(SQLiteError) in
-            try CacheTable.eraseDownloads(selection, on: connection).forEach(PartFile.removeUnlocked)
         }
     }
 }

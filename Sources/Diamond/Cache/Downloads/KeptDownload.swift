@@ -23,8 +23,12 @@ package struct KeptDownload: Sendable {
     package var part: String
     /// The number of bytes that are surely on the disk.
     package var size: Int
-    /// The SHA-256 digest of these bytes.
+    /// The SHA-256 digest of these bytes; empty if the part file is sealed.
     var digest = Data()
+    /// The name of the key that sealed the row; `nil` in clear.
+    var keyID: String?
+    /// The id of the contents of a sealed part file (``SealedPart``); empty in clear.
+    var contentID = ""
     /// The time of the last write, in milliseconds since 1970.
     package var writtenAt: Int64
 
@@ -79,7 +83,9 @@ package struct KeptDownload: Sendable {
         let texts = [url, method, identity ?? "", target, part].map { Array($0.utf8) }
         // Version 1 of the schema had no digests.
         let digests = digest.isEmpty ? [] : [Array(digest)]
-        for bytes in [request, Array(headerBlock)] + texts + digests {
+        // Version 2 had no sealed rows.
+        let keyIDs = keyID.map { [Array($0.utf8)] } ?? []
+        for bytes in [request, Array(headerBlock)] + texts + digests + keyIDs {
             // The lengths delimit the concatenated values.
             withUnsafeBytes(of: Int64(bytes.count)) { hash.update(bufferPointer: $0) }
             bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }

@@ -93,6 +93,11 @@ package final class CacheFile: Sendable {
         try run { (database) throws(SQLiteError) in try database.vacuum(pages: pages) }
     }
 
+    /// Writes the whole file again (``SQLiteDatabase/rewrite()``).
+    func rewrite() throws(CacheError) {
+        try run { (database) throws(SQLiteError) in try database.rewrite() }
+    }
+
     /// Runs a body on the database. If the file is damaged, this call fails, and another file is created for the next
     /// one.
     private func run<Result>(

@@ -20,6 +20,8 @@ public struct CacheSelection: Hashable, Sendable {
         case host(String)
         /// The sealed entries of a host, by the digest of the host.
         case sealedHost(String)
+        /// The sealed entries with any identity: those of some keys, and those whose identity is lost.
+        case sealedIdentities(keyIDs: [String])
         case storedBefore(Int64)
         case expired(Int64)
     }
@@ -30,7 +32,7 @@ public struct CacheSelection: Hashable, Sendable {
     package var needsKey: Bool {
         switch criterion {
         case .tag, .identity, .url, .urlPrefix, .host: true
-        case .all, .key, .keys, .sealedHost, .storedBefore, .expired: false
+        case .all, .key, .keys, .sealedHost, .sealedIdentities, .storedBefore, .expired: false
         }
     }
 
@@ -42,7 +44,7 @@ public struct CacheSelection: Hashable, Sendable {
         case .key(let key): ChangedNames(keys: [key.prefix])
         case .keys(let keys, _): ChangedNames(keys: Set(keys.map(\.prefix)))
         case .url(let url): ChangedNames(urls: [urlHash(url)])
-        case .all, .tag, .identity, .urlPrefix, .host, .sealedHost, .storedBefore, .expired: nil
+        case .all, .tag, .identity, .urlPrefix, .host, .sealedHost, .sealedIdentities, .storedBefore, .expired: nil
         }
     }
 

@@ -127,6 +127,29 @@ extension CacheFile {
         return try [selection] + groups(among: candidates(of: selection), where: test)
     }
 
+    /// Returns the entries that may be of any identity, for this process: those that it cannot decrypt, and those with
+    /// digests of another secret. An erasure by identity includes them.
+    func unknownIdentities() throws(CacheError) -> CacheSelection {
+        let secrets = try read(CacheTable.sealedSecrets)
+        // A store without a sealed secret has no sealed rows.
+        guard !secrets.isEmpty else { return CacheSelection(criterion: .sealedIdentities(keyIDs: [])) }
+        let others = try read(CacheTable.sealedSamples).filter { $0.keyID != seal?.keyID }
+        do throws(SQLiteError) {
+            var keyIDs: [String] = []
+            for sample in others {
+                if let seal, secrets[sample.keyID] == nil,
+                    try SealedSecret(seal).opens(sample, path: store.cachePath)
+                {
+                    continue
+                }
+                keyIDs.append(sample.keyID)
+            }
+            return CacheSelection(criterion: .sealedIdentities(keyIDs: keyIDs))
+        } catch {
+            throw CacheError(error)
+        }
+    }
+
     /// Returns the selections for rows in clear and for sealed rows that together name the entries of one. The
     /// selection is not by the beginning of a URL.
     private func alternatives(to selection: CacheSelection) -> [CacheSelection] {
@@ -228,7 +251,8 @@ extension CacheSelection {
     fileprivate var urlTest: ((CacheListing) -> Bool)? {
         switch criterion {
         case .urlPrefix(let prefix): { !$0.isLocked && $0.url.utf8.starts(with: prefix.utf8) }
-        case .all, .key, .keys, .tag, .identity, .url, .host, .sealedHost, .storedBefore, .expired: nil
+        case .all, .key, .keys, .tag, .identity, .url, .host, .sealedHost, .sealedIdentities, .storedBefore, .expired:
+            nil
         }
     }
 }

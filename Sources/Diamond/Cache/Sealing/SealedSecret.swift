@@ -16,6 +16,8 @@ package struct SealedSecret {
     /// - Parameters:
     ///   - new: the secret of a store that has none.
     ///   - savesNew: whether a secret that this key has not sealed yet is saved; `false` for callers that only read.
+    /// - Throws: `cannotSeal` if another key owns the store: the seal opens neither the secret nor an entry. Nothing is
+    ///   changed then. A caller that only reads gets `new`.
     func find(in database: SQLiteDatabase, new: Data, savesNew: Bool) throws(SQLiteError) -> Data {
         let stored = try database.read(CacheTable.sealedSecrets)
         if let own = stored[seal.keyID], let secret = try open(own, keyID: seal.keyID, path: database.path) {
@@ -24,7 +26,35 @@ package struct SealedSecret {
         let older = try older(among: stored, path: database.path)
         let secret = older?.secret ?? new
         guard savesNew else { return secret }
+        if older == nil { try refuseOtherOwner(of: database) }
         return try save(secret, in: database, replacing: stored[seal.keyID], olderKeyID: older?.keyID)
+    }
+
+    /// Throws if the store has sealed rows, and the seal opens none of them. If it opens some, the secret is lost.
+    private func refuseOtherOwner(of database: SQLiteDatabase) throws(SQLiteError) {
+        let samples = try database.read(CacheTable.sealedSamples)
+        guard let first = samples.first else { return }
+        for sample in samples where try opens(sample, path: database.path) { return }
+        throw SQLiteError(
+            .cannotSeal,
+            "has entries sealed with the key '\(first.keyID)', which this seal does not have: pass it as an older key, or "
+                + "purge the store",
+            path: database.path)
+    }
+
+    /// Whether the seal has the key of a row.
+    func opens(_ sample: CacheTable.SealedSample, path: String) throws(SQLiteError) -> Bool {
+        // Opening a row does not need the store's secret.
+        let sealing = Sealing(seal, secret: Data())
+        do {
+            _ = try seal.open(
+                sample.bytes, keyID: sample.keyID, context: sealing.context(sample.column, of: sample.key))
+            return true
+        } catch let error as CacheSealError where [.unknownKey, .notAuthentic].contains(error.code) {
+            return false
+        } catch {
+            throw SQLiteError(cannotSeal: error, path: path)
+        }
     }
 
     /// Whether the key opens the secret that is stored under the key's name. It is `true` if none is stored under
@@ -65,7 +95,13 @@ package struct SealedSecret {
         // Another process may have saved one first: the secret in the file counts.
         let saved = try database.write { (connection) throws(SQLiteError) in
             try CacheTable.saveSecret(sealed, keyID: keyID, replacing: damaged, on: connection)
-            if let olderKeyID { try CacheTable.deleteSecret(keyID: olderKeyID, on: connection) }
+            if let olderKeyID {
+                try CacheTable.deleteSecret(keyID: olderKeyID, on: connection)
+            } else {
+                // The digests of the rows are those of a lost secret.
+                try CacheTable.deleteSecrets(exceptOf: keyID, on: connection)
+                try CacheTable.clearSealedIdentities(on: connection)
+            }
             return try CacheTable.sealedSecrets(on: connection)[keyID]
         }
         guard let saved, saved != sealed else { return secret }

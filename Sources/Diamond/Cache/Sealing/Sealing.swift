@@ -9,7 +9,7 @@ package import Foundation
 /// to another row. The values that are found by name are keyed digests: tags, identities, URLs and hosts. A reader of
 /// the file sees which entries share one, but cannot guess and test the value.
 package struct Sealing: Sendable {
-    enum Column: String { case request, headers, body, tag, identity, url, host }
+    enum Column: String { case request, headers, body, download, tag, identity, url, host }
 
     let seal: any CacheSeal
     private let names: SymmetricKey

@@ -26,14 +26,15 @@ extension CacheTable {
         }
     }
 
-    /// Returns the rows of a key and a target, the one with the most bytes first.
+    /// Returns the rows of a key and a target, the one with the most bytes first. Sealed rows do not show their target:
+    /// those of the key are among them.
     static func downloads(
         of key: RequestKey,
         to target: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [DownloadRow] {
         try downloads(
-            where: "key_prefix = ? AND key = ? AND target = ? ORDER BY size DESC, id",
+            where: "key_prefix = ? AND key = ? AND (target = ? OR seal IS NOT NULL) ORDER BY size DESC, id",
             [.integer(key.prefix), .bytes(key), .text(target)], on: connection)
     }
 
@@ -58,7 +59,7 @@ extension CacheTable {
         let statement = try connection.statement(
             composed: """
                 SELECT id, key, request, url, method, identity, status, headers, received_at, target, part, size,
-                    written_at, checksum, key_prefix, digest
+                    written_at, checksum, key_prefix, digest, seal
                 FROM download WHERE \(condition)
                 """
         )
@@ -78,8 +79,8 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             INSERT INTO download (key_prefix, key, request, url, method, identity, status, headers, received_at, target,
-                part, size, written_at, checksum, digest)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                part, size, written_at, checksum, digest, seal)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         )
         try statement.bind(download.key.prefix, at: 1)
@@ -97,11 +98,12 @@ extension CacheTable {
         try statement.bind(download.writtenAt, at: 13)
         try statement.bind(download.checksum, at: 14)
         try statement.bind(download.digest, at: 15)
+        try statement.bind(download.keyID, at: 16)
         try statement.run()
         return connection.lastInsertedID
     }
 
-    /// Writes a larger size into a row, unless another process has erased it.
+    /// Writes a larger size into a row, and seals it again, unless another process has erased it.
     ///
     /// - Returns: whether the row is there.
     static func update(
@@ -109,13 +111,19 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
         let statement = try connection.statement(
-            "UPDATE download SET size = ?, written_at = ?, checksum = ?, digest = ? WHERE id = ? AND part = ?")
+            """
+            UPDATE download SET size = ?, written_at = ?, checksum = ?, digest = ?, headers = ?, seal = ?
+            WHERE id = ? AND part = ?
+            """
+        )
         try statement.bind(Int64(download.size), at: 1)
         try statement.bind(download.writtenAt, at: 2)
         try statement.bind(download.checksum, at: 3)
         try statement.bind(download.digest, at: 4)
-        try statement.bind(download.id, at: 5)
-        try statement.bind(download.part, at: 6)
+        try statement.bind(download.headerBlock, at: 5)
+        try statement.bind(download.keyID, at: 6)
+        try statement.bind(download.id, at: 7)
+        try statement.bind(download.part, at: 8)
         try statement.run()
         return connection.changes > 0
     }
@@ -135,7 +143,7 @@ extension CacheTable {
         return connection.changes > 0
     }
 
-    /// Erases the rows of a selection. Downloads have no tags, and do not expire.
+    /// Erases the rows of a selection; of sealed rows, only those that are selected by values in clear. Downloads have no tags, and do not expire.
     ///
     /// - Returns: the paths of their part files.
     static func eraseDownloads(
@@ -154,7 +162,7 @@ extension CacheTable {
         case .storedBefore(let time): ("written_at < ?", [.integer(time)])
         case .urlPrefix(let prefix): urls(beginningWith: [prefix])
         case .host(let host): urls(beginningWith: prefixes(ofHost: host))
-        case .keys, .tag, .expired, .sealedHost: nil
+        case .keys, .tag, .expired, .sealedHost, .sealedIdentities: nil
         }
     }
 }
@@ -172,6 +180,7 @@ extension CacheTable.DownloadRow {
             receivedAt: row.int64(8), target: target, part: part, size: Int(row.int64(11)), writtenAt: row.int64(12))
         known.id = id
         known.digest = row.data(15)
+        known.keyID = row.isNull(16) ? nil : row.text(16)
         if known.checksum == row.int64(13) { download = known }
     }
 }

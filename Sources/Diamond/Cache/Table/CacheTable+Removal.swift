@@ -212,6 +212,11 @@ extension CacheTable {
         case .urlPrefix(let prefix): urls(beginningWith: [prefix], where: "seal IS NULL")
         case .host(let host): urls(beginningWith: prefixes(ofHost: host), where: "seal IS NULL")
         case .sealedHost(let digest): urls(beginningWith: [digest + "/"], where: "seal IS NOT NULL")
+        case .sealedIdentities(let keyIDs):
+            (
+                "identity IS NOT NULL AND seal IS NOT NULL AND (identity = '' OR seal IN (\(places(keyIDs.count))))",
+                keyIDs.map { .text($0) }
+            )
         }
     }
 

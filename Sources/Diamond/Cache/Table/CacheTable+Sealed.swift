@@ -105,6 +105,43 @@ extension CacheTable {
         return seals
     }
 
+    /// A sealed value of a row, to try a key with.
+    struct SealedSample {
+        var keyID: String
+        var key: RequestKey
+        var bytes: Data
+        var column: Sealing.Column
+    }
+
+    /// Returns a sealed value for each key that has sealed rows.
+    static func sealedSamples(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [SealedSample] {
+        let statement = try connection.statement(
+            """
+            SELECT seal, key, request, 0 FROM entry WHERE seal IS NOT NULL GROUP BY seal
+            UNION ALL SELECT seal, key, headers, 1 FROM download WHERE seal IS NOT NULL GROUP BY seal
+            """
+        )
+        var samples: [SealedSample] = []
+        while try statement.step() {
+            guard let key = RequestKey(stored: statement.data(1)) else { continue }
+            samples.append(
+                SealedSample(
+                    keyID: statement.text(0), key: key, bytes: statement.data(2),
+                    column: statement.int64(3) == 0 ? .request : .download))
+        }
+        return samples
+    }
+
+    // MARK: Identities
+
+    /// Replaces the identities of all sealed entries by empty texts: their digests are those of a lost secret. An entry
+    /// whose identity is unknown is erased with every identity.
+    static func clearSealedIdentities(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        try connection.statement(
+            "UPDATE entry SET identity = '' WHERE identity IS NOT NULL AND seal IS NOT NULL"
+        ).run()
+    }
+
     // MARK: The secret
 
     /// Returns the store's secret as each key has sealed it, by the names of the keys.
@@ -132,6 +169,15 @@ extension CacheTable {
         try statement.bind(keyID, at: 1)
         try statement.bind(sealed, at: 2)
         try statement.bind(damaged, at: 3)
+        try statement.run()
+    }
+
+    static func deleteSecrets(
+        exceptOf keyID: String, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "DELETE FROM fact WHERE name > 'secret ' AND name < 'secret!' AND name <> 'secret ' || ?")
+        try statement.bind(keyID, at: 1)
         try statement.run()
     }
 

@@ -37,7 +37,7 @@ final class ConnectionFile: Sendable {
     ) async throws(ConnectionError) -> Response {
         let end = await begin(caller)
         defer { self.end(end) }
-        let part = try part(of: request)
+        let part = try part(of: request, seal: pipeline.cache?.file.seal)
         do throws(ConnectionError) {
             let download = try await pipeline.download(request, into: part, for: caller)
             state.withLock { $0.size = download.size }
@@ -73,10 +73,10 @@ final class ConnectionFile: Sendable {
         part?.discard()
     }
 
-    private func part(of request: Request) throws(ConnectionError) -> DownloadFile {
+    private func part(of request: Request, seal: (any CacheSeal)?) throws(ConnectionError) -> DownloadFile {
         let part = state.withLock { state -> DownloadFile? in
             guard !state.isClosed else { return nil }
-            let part = state.part ?? DownloadFile(later: url, limit: request.bodyLimit ?? .max)
+            let part = state.part ?? DownloadFile(later: url, limit: request.bodyLimit ?? .max, seal: seal)
             state.part = part
             return part
         }

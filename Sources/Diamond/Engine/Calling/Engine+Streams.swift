@@ -111,7 +111,8 @@ extension Engine {
         limit: Int = .max,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ConnectionError) -> Download {
-        try await pipeline.download(request, into: try DownloadFile(file, limit: limit, progress: progress))
+        let target = try DownloadFile(file, limit: limit, seal: cache?.file.seal, progress: progress)
+        return try await pipeline.download(request, into: target)
     }
 
     /// Sends a request, and passes the body of its response to a sink piece by piece, each when the sink has processed

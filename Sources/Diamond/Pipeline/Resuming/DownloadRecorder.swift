@@ -8,11 +8,14 @@ import HTTPTypes
 /// | of the same download | the ``ResumeSlot`` of its file |
 /// | of another download, in any process | a row of the cache's store |
 ///
-/// A response is recorded if it can be resumed, and may be stored in clear under the key of its request. The bytes are
-/// on the disk before the row names them. The exchange that finds a row requests the rest, and the server confirms that
-/// it belongs to the same representation (``ResumeDecision``).
+/// A response is recorded if it can be resumed, and may be stored under the key of its request. The file itself tells
+/// how many of its bytes are right (``ReceivedBytes``, ``SealedPart``), so that a killed process loses almost nothing.
+/// The row names bytes that a power failure does not destroy. The exchange that finds a row requests the rest, and the
+/// server confirms that it belongs to the same representation (``ResumeDecision``).
 actor DownloadRecorder: ResumeWriting {
-    /// The number of bytes after which the file is synced and its row written. A shorter download has no row.
+    /// The number of bytes after which a row is written. A shorter download has none.
+    static let firstStep = 256 << 10
+    /// The number of bytes after which the file is synced, and its row written again.
     static let step = 4 << 20
 
     private let context: RequestContext
@@ -26,6 +29,8 @@ actor DownloadRecorder: ResumeWriting {
     private var count = 0
     /// The number of bytes that the row names, or that a failed write would have named.
     private var recorded = 0
+    /// The number of bytes at the last sync.
+    private var synced = 0
     /// Whether nothing more is recorded, because writing has failed, or the row was erased meanwhile.
     private var isRefused = false
 
@@ -40,8 +45,7 @@ actor DownloadRecorder: ResumeWriting {
 
     /// The cache that records downloads. The rows are of private caches only.
     private var cache: Cache? {
-        guard let cache = pipeline.cache, cache.keepsDownloads, pipeline.cacheKind == .private else { return nil }
-        return cache
+        pipeline.cacheKind == .private ? pipeline.cache : nil
     }
 
     private var isWanted: Bool { isWanted(since: instant) }
@@ -50,11 +54,17 @@ actor DownloadRecorder: ResumeWriting {
         pipeline.invalidations.keeps(context, since: instant)
     }
 
+    /// Notes the number of bytes that the row names.
+    private func note(_ size: Int) {
+        recorded = size
+        synced = size
+    }
+
     // MARK: Finding
 
     func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
         if let own = file.resumeSlot.remove(for: request, where: isWanted(since:)) {
-            recorded = file.record.row?.size ?? 0
+            note(file.record.row?.size ?? 0)
             return .some(own)
         }
         // The bytes in the file are of no use for this request, so the next response replaces them.
@@ -75,20 +85,22 @@ actor DownloadRecorder: ResumeWriting {
 
     private func adopted(from downloads: [KeptDownload], in cache: Cache) async -> IndirectOptional<PartialResponse> {
         for download in downloads {
-            guard let partial = PartialResponse(download) else {
+            guard PartialResponse(download) != nil else {
                 cache.drop(download)
                 continue
             }
             switch await file.adopt(download) {
-            case .adopted:
+            case .adopted(let size):
+                var download = download
+                download.size = size
                 file.record.set(download, in: cache)
                 // The download was canceled meanwhile. A file without the name of a kept one is removed when it is closed.
                 guard file.record.row != nil else {
                     await file.release()
                     return .none
                 }
-                recorded = download.size
-                return .some(partial)
+                note(size)
+                return IndirectOptional(PartialResponse(download))
             case .inUse: continue
             case .unusable: cache.drop(download)
             }
@@ -109,7 +121,11 @@ actor DownloadRecorder: ResumeWriting {
 
     func append(_ piece: Data) async {
         count += piece.count
-        if count - recorded >= Self.step { await record() }
+        if count - synced >= Self.step {
+            await record()
+        } else if recorded == 0, count >= Self.firstStep {
+            await record(isSynced: false)
+        }
     }
 
     /// The entry of the response, if it were stored; `nil` if it may not be stored, or if its key is that of a variant.
@@ -120,19 +136,21 @@ actor DownloadRecorder: ResumeWriting {
         return decision.stored.flatMap { context.entry($0) }
     }
 
-    private func record() async {
+    /// - Parameter isSynced: whether the file is synced to the disk before. A sync takes milliseconds.
+    private func record(isSynced: Bool = true) async {
         guard !isRefused else { return }
         guard let cache, let entry else { return await refuse() }
         let size = count
         recorded = size
+        if isSynced { synced = size }
         do {
-            let part = try await file.sync()
-            let digest = try await file.digest(of: size)
+            let part = try await file.part(isSynced: isSynced)
             var download =
                 file.record.row
-                ?? KeptDownload(entry, part: part, for: file.target, size: size, writtenAt: 0)
+                ?? KeptDownload(entry, part: part.name, for: file.target, size: size, writtenAt: 0)
             download.size = size
-            download.digest = digest
+            download.digest = part.digest
+            download.contentID = part.contentID
             download.writtenAt = cache.now()
             file.record.set(try await cache.record(download), in: cache)
             try await file.keep()
@@ -166,7 +184,7 @@ actor DownloadRecorder: ResumeWriting {
     /// Removes the row, after its file has another name: a process that is killed between leaves no file that nothing
     /// names.
     private func clear() async {
-        recorded = 0
+        note(0)
         guard file.record.row != nil else { return }
         await file.release()
         file.record.clear()
@@ -176,7 +194,7 @@ actor DownloadRecorder: ResumeWriting {
         file.resumeSlot.put(response, for: request, at: instant)
         // The file of a canceled task is discarded. That of a connection stays if it is paused.
         guard context.caller.run != nil || !Task.isCancelled else { return }
-        if count >= Self.step, count > recorded { await record() }
+        if count >= Self.firstStep, count > recorded { await record() }
     }
 
     nonisolated func cancel() {}

@@ -15,13 +15,10 @@ protocol KeepableFile: BodySink {
     /// Continues the file of an earlier download instead of its own, which is empty.
     func adopt(_ download: KeptDownload) async -> Adoption
 
-    /// Syncs the file to the disk.
+    /// Returns the values by which a row names the file with all bytes received so far.
     ///
-    /// - Returns: the name that the file has when it is kept, the same until it is emptied or released.
-    func sync() async throws(TransportError) -> String
-
-    /// Returns the SHA-256 digest of the first bytes of the file.
-    func digest(of size: Int) async throws(TransportError) -> Data
+    /// - Parameter isSynced: whether the file is synced to the disk before.
+    func part(isSynced: Bool) async throws(TransportError) -> ReceivedPart
 
     /// Gives the file a name that other processes leave. Called when a row has the name: a process that is killed
     /// before leaves no file that nothing names.
@@ -31,10 +28,21 @@ protocol KeepableFile: BodySink {
     func release() async
 }
 
+/// The values by which a row names a file.
+struct ReceivedPart: Sendable {
+    /// The name that the file has when it is kept, the same until it is emptied or released.
+    let name: String
+    /// The SHA-256 digest of the received bytes; empty if the file is sealed.
+    let digest: Data
+    /// The id of sealed contents; empty in clear.
+    let contentID: String
+}
+
 /// The result of ``KeepableFile/adopt(_:)``.
 enum Adoption {
-    case adopted
-    /// Another download writes the file.
+    /// The file is continued after this number of bytes, at least 1.
+    case adopted(size: Int)
+    /// Another download writes the file, or its seal cannot open it now.
     case inUse
     /// The file is missing, too short, not one that Diamond has written, or its bytes have changed since.
     case unusable
@@ -53,6 +61,13 @@ final class DownloadRecord: Sendable {
 
     /// The row; `nil` if the received bytes are not recorded.
     var row: KeptDownload? { state.withLock { $0.row } }
+
+    /// Whether the store still has the row. It may have been erased.
+    var isNamed: Bool {
+        let (row, cache) = state.withLock { ($0.row, $0.cache) }
+        guard let row, let cache else { return false }
+        return cache.has(row)
+    }
 
     /// Sets the row. After ``close()``, removes it instead.
     func set(_ row: KeptDownload, in cache: Cache) {

@@ -55,9 +55,13 @@ extension ResumeStore {
     /// - Parameters:
     ///   - body: the part that is in the store already.
     ///   - isReplacing: whether the entry replaces a stored response.
-    func writer(for entry: CacheEntry, continuing body: PartialBody?, replacing isReplacing: Bool) -> BodyWriter? {
+    ///   - isResumable: whether a later process may continue the body that is being received.
+    func writer(
+        for entry: CacheEntry, continuing body: PartialBody?, replacing isReplacing: Bool, isResumable: Bool = false
+    ) -> BodyWriter? {
         do throws(CacheError) {
-            return try cache?.bodyWriter(for: entry, continuing: body, replacing: isReplacing)
+            return try cache?.bodyWriter(
+                for: entry, continuing: body, replacing: isReplacing, isResumable: isResumable)
         } catch {
             report(error)
             return nil

@@ -141,7 +141,7 @@ actor ResumeWriter: ResumeWriting {
     }
 
     private func openWriter(for entry: CacheEntry, continuing body: PartialBody? = nil) -> BodyWriter? {
-        store.writer(for: entry, continuing: body, replacing: isReplacing)
+        store.writer(for: entry, continuing: body, replacing: isReplacing, isResumable: true)
     }
 
     private func refuse() async {

@@ -89,7 +89,7 @@ final class ReplayWriter: Sendable {
         let failure: SQLiteError? = await withCheckedContinuation { continuation in
             queue.async {
                 // A full disk may have no space for the rewritten file.
-                let result = Result { () throws(SQLiteError) in try self.database.vacuum() }
+                let result = Result { () throws(SQLiteError) in try self.database.rewrite() }
                 self.database.emptyLog()
                 if case .failure(let error) = result {
                     continuation.resume(returning: error)

@@ -32,7 +32,7 @@ extension ReplaySealing {
         }
         // The values in clear are overwritten, also in the log.
         if hasSealed {
-            try database.vacuum()
+            try database.rewrite()
             database.emptyLog()
         }
     }

@@ -17,6 +17,8 @@ final class DownloadFile: DownloadTarget {
     let limit: Int
     let progress: (@Sendable (TransferProgress) -> Void)?
     private let write: Write
+    /// The seal of the incomplete file; `nil` if it is in clear.
+    private let seal: (any CacheSeal)?
     let resumeSlot = ResumeSlot()
     let record = DownloadRecord()
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
@@ -27,10 +29,12 @@ final class DownloadFile: DownloadTarget {
     init(
         later url: URL,
         limit: Int,
+        seal: (any CacheSeal)? = nil,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
     ) {
         self.url = url
+        self.seal = seal
         self.limit = limit
         self.progress = progress
         self.write = write
@@ -42,10 +46,11 @@ final class DownloadFile: DownloadTarget {
     convenience init(
         _ url: URL,
         limit: Int,
+        seal: (any CacheSeal)? = nil,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
     ) throws(ConnectionError) {
-        self.init(later: url, limit: limit, progress: progress, write: write)
+        self.init(later: url, limit: limit, seal: seal, progress: progress, write: write)
         try open()
     }
 
@@ -56,7 +61,7 @@ final class DownloadFile: DownloadTarget {
 
     var isComplete: Bool { state.withLock { $0.isComplete } }
 
-    var isKept: Bool { record.row != nil }
+    var isKept: Bool { record.isNamed }
 
     /// Creates the temporary file.
     ///
@@ -70,7 +75,7 @@ final class DownloadFile: DownloadTarget {
     private func opened() throws -> TemporaryFile {
         let (temporary, isNew) = try state.withLock { state in
             if let known = state.temporary { return (known, false) }
-            let new = try TemporaryFile(for: url.path, write)
+            let new = try TemporaryFile(for: url.path, seal: seal, write)
             state.temporary = new
             return (new, true)
         }
@@ -137,26 +142,30 @@ extension DownloadFile: KeepableFile {
         case .inUse: return .inUse
         case .unusable: return .unusable
         }
-        let kept = TemporaryFile(kept: path, open: descriptor, write)
-        guard PartFile.size(of: descriptor) >= Int64(download.size), (try? kept.cut(to: download.size)) != nil,
-            (try? kept.digest(of: download.size)) == download.digest
-        else {
-            return .unusable
+        let sealed = seal.map { SealedPart($0, id: download.contentID) }
+        let kept = TemporaryFile(kept: path, open: descriptor, sealed: sealed, write)
+        let size: Int
+        do {
+            size = try kept.restore(ReceivedBytes(size: download.size, digest: download.digest))
+        } catch {
+            // The seal may open it later.
+            return error is POSIXError ? .unusable : .inUse
         }
+        guard size > 0 else { return .unusable }
         let unused = state.withLock { state in
             defer {
                 state.temporary = kept
-                state.size = download.size
+                state.size = size
             }
             return state.temporary
         }
         unused?.remove()
-        return .adopted
+        return .adopted(size: size)
     }
 
-    func sync() async throws(TransportError) -> String { try await perform { try $0.sync() } }
-
-    func digest(of size: Int) async throws(TransportError) -> Data { try await perform { try $0.digest(of: size) } }
+    func part(isSynced: Bool) async throws(TransportError) -> ReceivedPart {
+        try await perform { try $0.part(isSynced: isSynced) }
+    }
 
     func keep() async throws(TransportError) { try await perform { try $0.keep() } }
 
@@ -165,7 +174,8 @@ extension DownloadFile: KeepableFile {
 
 extension TransportError {
     fileprivate init(cannotWrite url: URL, _ error: any Error) {
-        let reason = (error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"
+        let posix = (error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
+        let reason = posix ?? CacheSealError.reason(of: error)
         let message = "the file '\(url.path)' cannot be written: \(reason)".printable
         self.init(.destinationFailed, message, requestMayHaveBeenSent: true, cause: error)
     }

@@ -8,8 +8,8 @@ struct DownloadsList: ParsableCommand {
         commandName: "list",
         abstract: "Lists the received parts of downloads, the oldest first.",
         discussion: """
-            BYTES is the size of the part and, if known, of the whole file. AGE is the time since the last write: a \
-            running download writes every 4 MiB.
+            BYTES is the recorded size of the part and, if known, of the whole file. AGE is the time since it was \
+            recorded: a running download records every 4 MiB.
 
             EXAMPLE
               cachectl downloads list --json

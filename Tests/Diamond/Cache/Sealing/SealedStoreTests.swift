@@ -200,35 +200,96 @@ import Testing
         #expect(found(entry, in: rotated) == entry.stored)
     }
 
-    @Test func `a sealed store with an unknown key misses, reports that once, and keeps its entries`() async throws {
-        let right = try open(.first)
+    @Test func `a sealed store misses rows with an unknown key, reports that once, and keeps them`() async throws {
+        let old = try open(.first)
         let entries = try (0..<3).map { try CacheEntry.stub("\($0)") }
-        for entry in entries { right.store(entry) }
-        await right.flush()
-        let wrong = try open(.other)
-        for entry in entries { #expect(found(entry, in: wrong) == nil) }
+        for entry in entries { old.store(entry) }
+        await old.flush()
+        _ = try open(.second)
+        let later = try open(.onlySecond)
+        for entry in entries { #expect(found(entry, in: later) == nil) }
         #expect(events.locked == ["the store has entries sealed with the key 'first': give it as an older key"])
-        #expect(try wrong.list(limit: 9).allSatisfy { $0.isLocked && $0.url == "•••" })
-        await wrong.flush()
+        #expect(try later.list(limit: 9).allSatisfy { $0.isLocked && $0.url == "•••" })
+        await later.flush()
         #expect(events.dropped.isEmpty)
-        #expect(found(entries[0], in: right) == entries[0].stored)
-        wrong.store(entries[0])
-        await wrong.flush()
-        #expect(found(entries[0], in: wrong) == entries[0].stored)
-        #expect(found(entries[0], in: right) == nil)
-        #expect(found(entries[1], in: try open(.first)) == entries[1].stored)
+        later.store(entries[0])
+        await later.flush()
+        #expect(found(entries[0], in: later) == entries[0].stored)
+        #expect(found(entries[1], in: try open(.second)) == entries[1].stored)
     }
 
-    @Test func `a sealed store deletes entries that another key of the same name has sealed`() async throws {
-        let right = try open(.first)
-        let entry = try CacheEntry.stub("a")
-        right.store(entry)
-        await right.flush()
-        let wrong = try open(.impostor)
-        #expect(found(entry, in: wrong) == nil)
-        #expect(events.dropped.count == 1)
-        await wrong.flush()
-        #expect(try temporary.rows("entry") == 0)
+    /// Seals that do not open the store: with another name, and with the same name.
+    private static let strangers: [AESGCMSeal] = [.other, .impostor]
+
+    @Test(arguments: strangers) func `a sealed store of another key stays as it is, and an engine has no cache`(
+        seal: AESGCMSeal
+    ) async throws {
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"], body: "body")
+        let owner = temporary.engine(transport) { $0.seal = AESGCMSeal.first }
+        _ = try await owner.send(Request("http://h/"))
+        await owner.close()
+        for _ in 0..<2 {
+            let engine = temporary.engine(transport) { $0.seal = seal }
+            #expect(engine.cache == nil && engine.cacheFailure?.code == .cannotSeal)
+            #expect(engine.cacheFailure?.message.contains("sealed with the key 'first'") == true)
+            #expect(try await engine.send(Request("http://h/")).source == .network)
+            await #expect { try await engine.forget(identity: "anna") } throws: { error in
+                (error as? CacheError)?.code == .cannotSeal
+            }
+            await engine.close()
+        }
+        #expect(try temporary.rows("fact WHERE name LIKE 'secret%'") == 1)
+        let later = temporary.engine(transport) { $0.seal = AESGCMSeal.first }
+        #expect(try await later.send(Request("http://h/")).source == .cache)
+        await later.close()
+    }
+
+    @Test func `a sealed store without entries is taken over by another key`() async throws {
+        let first = try open(.first)
+        first.store(try .stub("a"))
+        await first.flush()
+        // An operator needs no key for this.
+        #expect(try await Cache(temporary.store, create: false).purge() == 1)
+        let other = try open(.other)
+        let entry = try CacheEntry.stub("a", identity: "anna")
+        other.store(entry)
+        await other.flush()
+        #expect(try other.keyIDs() == ["other"] && found(entry, in: other) == entry.stored)
+        let error = #expect(throws: CacheError.self) { try open(.first) }
+        #expect(error?.code == .cannotSeal)
+    }
+
+    /// A change of keys after the entries were stored.
+    enum Change: CaseIterable { case none, newKey, droppedKey, lostSecret, noSeal }
+
+    @Test(arguments: Change.allCases) func `a sealed store erases all entries of an identity`(after change: Change)
+        async throws
+    {
+        let old = try open(.first)
+        for (name, identity) in [("a", "anna"), ("b", "anna"), ("c", "bert"), ("d", nil)] {
+            old.store(try .stub(name, size: 200_000, tags: ["t"], identity: identity))
+        }
+        let part = try CacheEntry.stub("e", size: 300_000, identity: "anna")
+        let writer = try old.bodyWriter(for: part)
+        try await writer.append(part.stored.body.prefix(200_000), in: nil)
+        try await writer.abandon(keepingPartial: true)
+        await old.flush()
+        if change == .lostSecret { try temporary.execute("DELETE FROM fact WHERE name LIKE 'secret%'") }
+        if change == .droppedKey { _ = try open(.second) }
+        let seal: (any CacheSeal)? =
+            switch change {
+            case .none, .lostSecret: AESGCMSeal.first
+            case .newKey: AESGCMSeal.second
+            case .droppedKey: AESGCMSeal.onlySecond
+            case .noSeal: nil
+            }
+        let cache = try open(seal)
+        try await cache.purge(.identity("anna"))
+        // Where the identities cannot be compared, those of others are erased, too.
+        let others: Int64 = [.none, .newKey].contains(change) ? 1 : 0
+        #expect(try temporary.rows("entry WHERE identity IS NOT NULL") == others)
+        #expect(try temporary.rows("entry") == others + 1 && temporary.rows("entry WHERE is_partial") == 0)
+        #expect(try temporary.rows("body") == 2 * (others + 1) && temporary.rows("tag") == others + 1)
     }
 
     @Test func `a sealed store opened without a seal misses, and lists entries without URLs`() async throws {

@@ -1,0 +1,73 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A store after a logout` {
+    private let temporary = TemporaryStore()
+    private let folder = TemporaryFolder()
+    private static let anna = "anna-marker"
+
+    /// Stores an entry whose texts have the name of its identity, in the place of an earlier one of the number.
+    private func store(_ number: Int, of identity: String, in cache: Cache, _ random: inout SplitMix) throws {
+        let text = "\(identity) \(String(repeating: "\(identity) body ", count: random.below(900)))"
+        var entry = try CacheEntry.stub(
+            "http://h/\(number)", body: Data(text.utf8), tags: ["tag-\(identity)"], identity: identity)
+        entry.url = "http://h/\(identity)/\(number)"
+        let header = String(repeating: "X-User: \(identity)\n", count: 1 + random.below(40))
+        entry.stored.headerBlock = Data("ETag: \"1\"\n\(header)".utf8)
+        cache.store(entry)
+    }
+
+    private func leavePart(in cache: Cache) async throws {
+        let body = Data(String(repeating: "\(Self.anna) part ", count: 40_000).utf8)
+        let writer = try cache.bodyWriter(for: .stub("http://h/part", body: body, identity: Self.anna))
+        try await writer.append(body)
+        try await writer.abandon(keepingPartial: true)
+    }
+
+    private func leaveDownload(in cache: Cache) async throws {
+        let form = try CanonicalForm(of: Request("http://h/file"), rules: KeyRules())
+        let part = PartFile.name(isKept: true)
+        _ = try folder.file(part, Data("\(Self.anna) file".utf8))
+        _ = try await cache.record(
+            KeptDownload(
+                key: form.key, request: form.bytes, url: "http://h/\(Self.anna)", method: "GET",
+                identity: Self.anna, status: 200, headerBlock: Data("ETag: \"1\"\n".utf8), receivedAt: 1,
+                target: folder.url.appending(path: "\(Self.anna).zip").path, part: part, size: 10,
+                writtenAt: cache.now()))
+    }
+
+    @Test func `a store after a logout has no byte of the identity in its files`() async throws {
+        let cache = try Cache(temporary.store)
+        try cache.setRecording(true)
+        var random = SplitMix(state: 1)
+        // Replaced and erased in random order, so that SQLite moves rows between pages.
+        for _ in 0..<1500 {
+            let identity = random.below(2) == 0 ? Self.anna : "bert"
+            try store(random.below(500), of: identity, in: cache, &random)
+            if random.below(10) == 0 {
+                _ = try await cache.purge(.key(CacheEntry.stub("http://h/\(random.below(500))").key))
+            }
+            if random.below(8) == 0 { await cache.flush() }
+        }
+        try await leavePart(in: cache)
+        try await leaveDownload(in: cache)
+        await cache.flush()
+        let others = try cache.count(.identity("bert"))
+        #expect(try others > 0 && cache.count(.identity(Self.anna)) > 0)
+        #expect(try temporary.bytes().firstRange(of: Data(Self.anna.utf8)) != nil)
+        try await cache.purge(.identity(Self.anna))
+        #expect(try temporary.bytes().firstRange(of: Data(Self.anna.utf8)) == nil)
+        #expect(try cache.count(.identity("bert")) == others)
+        #expect(folder.names.isEmpty)
+        #expect(try temporary.integrity() == "ok")
+        // The file is used as before.
+        try store(1, of: "bert", in: cache, &random)
+        await cache.flush()
+        #expect(try cache.count(.identity("bert")) >= others)
+    }
+}

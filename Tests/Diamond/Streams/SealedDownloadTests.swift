@@ -1,0 +1,187 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Downloads into files with a sealed store.
+@Suite(.timeLimit(.minutes(5))) struct `A download with a sealed store` {
+    private let folder = TemporaryFolder()
+    private let temporary = TemporaryStore()
+    private var file: URL { folder.url.appending(path: "cities-marker.zip") }
+    /// The bytes of a full chunk in the part file.
+    private static let chunk = 8 + "first".utf8.count + CacheTable.chunkSize + 28
+
+    private static func server(_ flows: [RangeServer.Flow]) -> RangeServer {
+        RangeServer { state in
+            state.body = .noise(7 << 20)
+            state.flows = flows
+        }
+    }
+
+    private static func request() -> Request {
+        var request = Request("http://h/path-marker")
+        request.identity = "user-marker"
+        return request
+    }
+
+    /// Downloads with an engine of its own.
+    private func code(by server: RangeServer, _ seal: AESGCMSeal = .first) async -> ConnectionError.Code? {
+        let engine = temporary.engine(server.transport) { $0.seal = seal }
+        let code: ConnectionError.Code?
+        do throws(ConnectionError) {
+            _ = try await engine.download(Self.request(), to: file)
+            code = nil
+        } catch { code = error.code }
+        await engine.close()
+        return code
+    }
+
+    private func recorded(_ seal: AESGCMSeal = .first) throws -> [KeptDownload] {
+        try Cache(temporary.store, seal: seal, create: false).downloads()
+    }
+
+    private func part() throws -> URL { folder.url.appending(path: try #require(folder.names.first)) }
+
+    @Test func `an interrupted download of a sealed store is continued, and shows nothing before its end`()
+        async throws
+    {
+        let server = Self.server([.broken(3_300_000), .broken(1 << 20)])
+        for size in [3_300_000, 3_300_000 + 1 << 20] {
+            #expect(await code(by: server) == .connectionLost)
+            let download = try #require(try recorded().first)
+            #expect(download.size == size && download.url == "http://h/path-marker" && download.target == file.path)
+            #expect(download.identity == "user-marker" && folder.names == [download.part])
+            let bytes = try temporary.bytes() + Data(contentsOf: self.part())
+            #expect(bytes.firstRange(of: Data("marker".utf8)) == nil)
+            #expect(bytes.firstRange(of: server.body.prefix(32)) == nil)
+            #expect(bytes.firstRange(of: server.body.dropFirst(size - 40).prefix(32)) == nil)
+        }
+        #expect(await code(by: server) == nil)
+        #expect(server.ranges == [nil, "bytes=3300000-", "bytes=4348576-"])
+        #expect(try Data(contentsOf: file) == server.body && recorded().isEmpty)
+        #expect(folder.names == ["cities-marker.zip"])
+    }
+
+    @Test func `a download of a sealed store is continued with a new key, and only with its keys`() async throws {
+        let server = Self.server([.broken(1 << 20), .broken(1 << 20), .broken(1 << 20)])
+        #expect(await code(by: server) == .connectionLost)
+        #expect(await code(by: server, .second) == .connectionLost)
+        #expect(try recorded(.second).map(\.size) == [2 << 20])
+        // Its first chunks need the older key: they are left to a program that has it.
+        #expect(await code(by: server, .onlySecond) == .connectionLost)
+        #expect(await code(by: server, .second) == nil)
+        #expect(server.ranges == [nil, "bytes=1048576-", nil, "bytes=2097152-"])
+        #expect(try Data(contentsOf: file) == server.body)
+    }
+
+    @Test func `a download in clear is not continued by an engine with a seal`() async throws {
+        let server = Self.server([.broken(1 << 20)])
+        let clear = temporary.engine(server.transport)
+        _ = try? await clear.download(Self.request(), to: file)
+        await clear.close()
+        #expect(await code(by: server) == nil)
+        #expect(server.ranges == [nil, nil])
+    }
+
+    /// A change of the part file between two downloads.
+    struct Change: CustomTestStringConvertible {
+        let testDescription: String
+        let change: @Sendable (inout Data) -> Void
+        /// The full chunks that the next download continues after; `nil` if it starts from the beginning.
+        let chunks: Int?
+    }
+
+    private static let changes: [Change] = [
+        Change(testDescription: "a flipped bit", change: { $0[10 * chunk + 100] ^= 1 }, chunks: 10),
+        Change(testDescription: "a cut", change: { $0 = $0.prefix(3 * chunk + 1000) }, chunks: 3),
+        Change(testDescription: "a cut between chunks", change: { $0 = $0.prefix(3 * chunk) }, chunks: 3),
+        Change(
+            testDescription: "two chunks swapped",
+            change: { bytes in
+                let second = bytes[2 * chunk..<3 * chunk]
+                bytes[2 * chunk..<3 * chunk] = bytes[3 * chunk..<4 * chunk]
+                bytes[3 * chunk..<4 * chunk] = second
+            }, chunks: 2),
+        Change(
+            testDescription: "a chunk removed", change: { $0.removeSubrange(4 * chunk..<5 * chunk) }, chunks: 4),
+        Change(testDescription: "lengths that are too large", change: { $0[6 * chunk + 7] = 0xFF }, chunks: 6),
+        Change(testDescription: "other bytes", change: { $0 = .noise($0.count, seed: 9) }, chunks: nil),
+        Change(testDescription: "no bytes", change: { $0 = Data() }, chunks: nil),
+    ]
+
+    @Test(arguments: changes) func `a changed part of a sealed store is continued before the change`(change: Change)
+        async throws
+    {
+        let server = Self.server([.broken(3_300_000)])
+        #expect(await code(by: server) == .connectionLost)
+        var bytes = try Data(contentsOf: part())
+        change.change(&bytes)
+        let handle = try FileHandle(forWritingTo: part())
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: bytes)
+        try handle.close()
+        #expect(await code(by: server) == nil)
+        #expect(server.ranges == [nil, change.chunks.map { "bytes=\($0 * CacheTable.chunkSize)-" }])
+        #expect(try Data(contentsOf: file) == server.body && folder.names == ["cities-marker.zip"])
+    }
+
+    @Test(arguments: [
+        "status = 206", "method = 'HEAD'", "received_at = received_at + 1", "headers = zeroblob(100)",
+    ]) func `a changed row of a sealed store is dropped, even if its checksum is right`(change: String) async throws {
+        let server = Self.server([.broken(1 << 20)])
+        #expect(await code(by: server) == .connectionLost)
+        try temporary.execute("UPDATE download SET \(change)")
+        try sum()
+        #expect(await code(by: server) == nil)
+        #expect(try server.ranges == [nil, nil] && Data(contentsOf: file) == server.body)
+        #expect(try temporary.rows("download") == 0)
+    }
+
+    /// Corrects the checksum, as an attacker who changed the row would.
+    private func sum() throws {
+        let database = try SQLiteDatabase(path: temporary.store.cachePath, configuration: .ofCacheFile)
+        try database.write { (connection) throws(SQLiteError) in
+            let row = try connection.statement(
+                """
+                SELECT key, url, method, identity, status, headers, received_at, target, part, size, written_at, digest,
+                    seal FROM download
+                """)
+            guard try row.step(), let key = RequestKey(stored: row.data(0)) else { return }
+            var download = KeptDownload(
+                key: key, request: [], url: row.text(1), method: row.text(2), identity: row.text(3),
+                status: Int(row.int64(4)), headerBlock: row.data(5), receivedAt: row.int64(6), target: row.text(7),
+                part: row.text(8), size: Int(row.int64(9)), writtenAt: row.int64(10))
+            download.digest = row.data(11)
+            download.keyID = row.text(12)
+            try connection.execute("UPDATE download SET checksum = \(download.checksum)")
+        }
+    }
+
+    private static let selections: [(selection: CacheSelection, isErased: Bool)] = [
+        (.all, true), (.identity("user-marker"), true), (.identity("user-42"), false),
+        (.url("http://h/path-marker"), true), (.url("http://h/"), false), (.url(prefix: "http://h/p"), true),
+        (.url(prefix: "http://h/q"), false), (.host("h"), true), (.host("g"), false), (.tag("t"), false),
+        (.stored(before: 1 << 50), true),
+    ]
+
+    @Test(arguments: selections) func `a purge of a sealed store removes the parts that it selects`(
+        row: (selection: CacheSelection, isErased: Bool)
+    ) async throws {
+        #expect(await code(by: Self.server([.broken(1 << 20)])) == .connectionLost)
+        let cache = try Cache(temporary.store, seal: AESGCMSeal.first)
+        try await cache.purge(row.selection)
+        #expect(try cache.downloads().isEmpty == row.isErased && folder.names.isEmpty == row.isErased)
+    }
+
+    @Test func `a part of a sealed store is listed without its URL by a program without the key`() async throws {
+        #expect(await code(by: Self.server([.broken(1 << 20)])) == .connectionLost)
+        let cache = try Cache(temporary.store, create: false)
+        let download = try #require(try cache.downloads().first)
+        #expect(try download.url == "•••" && download.path == part().path && download.size == 1 << 20)
+        #expect(try await cache.remove([download]) == 1 && folder.names.isEmpty)
+    }
+}
