@@ -56,6 +56,12 @@ struct Problem: DiagnosticMessage {
         Problem("optional", "'\(name)' is optional: give it a default that is not nil, or mark it '@Nullable'")
     }
 
+    static func recursive(_ name: String, _ model: String) -> Problem {
+        Problem(
+            "recursive",
+            "'\(name)' would create objects without end: make it '@Nullable var \(name): \(model)?', which is nil at first")
+    }
+
     static func noDefault(_ name: String) -> Problem {
         Problem("noDefault", "'\(name)' needs a default: the value that a new object has")
     }

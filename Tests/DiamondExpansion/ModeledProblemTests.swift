@@ -32,6 +32,9 @@ import Testing
             message: "'rows' needs a default: the value that a new object has",
             solutions: [("give it a default", "let rows: ModelCollection<Row> = ModelCollection<Row>()")]),
         Member(
+            code: "var next = City()", column: 9,
+            message: "'next' would create objects without end: make it '@Nullable var next: City?', which is nil at first"),
+        Member(
             code: "/// A name.\n    var nick: String?", column: 15,
             message: "'nick' is optional: give it a default that is not nil, or mark it '@Nullable'",
             solutions: [

@@ -23,7 +23,8 @@ final class Sample: Model {
     static let motto2 = Property(nullable: \Sample.motto, "motto", or: "m", rules: [.required])
     static let closed1 = Property(\Sample.closed, "closed", codec: .iso8601)  // error: or write Property(nullable:)
     static let closed2 = Property(nullable: \Sample.closed, "closed", codec: .iso8601)
-    static let mayor = Property(\Sample.mayor, "mayor")  // error: a nested model is never nil
+    static let mayor1 = Property(\Sample.mayor, "mayor")  // error: give the property a default that is not nil
+    static let mayor2 = Property(nullable: \Sample.mayor, "mayor")
     static let citizens = Property(\Sample.citizens, "citizens")  // error: an array of models is a ModelCollection
     static let numbers = Property(\Sample.numbers, "numbers")  // error: no exact matches
 }

@@ -30,7 +30,7 @@ extension CollectionCore {
             var models: [Model] = []
             read(values, refused: { models.append($0) }, receive: { models.append($0) })
             let unsaved = unsavedModels(notIn: models)
-            setAdmitted(models + unsaved)
+            replaceMembers(models + unsaved)
             hasChangedMembers = !unsaved.isEmpty
         }
     }
@@ -67,11 +67,11 @@ extension CollectionCore {
     func setModels(_ models: [Model]) throws {
         let remaining = Set(models.map(ObjectIdentifier.init))
         try admit(models, replacing: order.filter { !remaining.contains(ObjectIdentifier($0.model)) })
-        setAdmitted(models)
+        replaceMembers(models)
     }
 
     /// Replaces the content with admitted models.
-    private func setAdmitted(_ models: [Model]) {
+    func replaceMembers(_ models: [Model]) {
         transaction {
             let remaining = Set(models.map(ObjectIdentifier.init))
             takeSnapshot()
@@ -116,11 +116,16 @@ extension CollectionCore {
                 }
                 if !isGone(id) { try receive(model(with: id, from: json)) }
             } catch {
-                let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
-                rejected.append(Rejection(index: index, json: json, error: error))
-                if error.code == .invalid, let member = member(for: json) { refused(member) }
+                reject(json, at: index, error)
+                let isInvalid = (error as? ModelError)?.code == .invalid
+                if isInvalid, let member = member(for: json) { refused(member) }
             }
         }
+    }
+
+    func reject(_ json: JSONValue, at index: Int, _ error: any Error) {
+        let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
+        rejected.append(Rejection(index: index, json: json, error: error))
     }
 
     /// Removes the rejections of elements that are in an array, by id, or by value if there is no id.
@@ -144,7 +149,7 @@ extension CollectionCore {
     /// Returns the member that an element describes.
     private func member(for json: JSONValue) -> Model? { (try? id(of: json)).flatMap { entries[$0]?.model } }
 
-    private func model(with id: ModelID, from json: JSONValue) throws -> Model {
+    func model(with id: ModelID, from json: JSONValue) throws -> Model {
         if let context { return try context.model(type, from: json) }
         guard let model = entries[id]?.model else {
             let model = try type.decoded(from: json)
@@ -163,13 +168,10 @@ extension CollectionCore {
 
     /// The models as a JSON array in insertion order. Rejected elements are at their indexes. If a member's rules have
     /// rejected an element, only the member is written.
-    var json: JSONValue { .array(values) }
+    var json: JSONValue { .array(values(of: \.json)) }
 
-    /// The elements of the JSON array as an encoder can write them, without those that cannot be read.
-    var encodableValues: [JSONValue] { values.compactMap(\.encodable) }
-
-    private var values: [JSONValue] {
-        var values = allModels.map(\.json)
+    func values(of form: (Model) -> JSONValue) -> [JSONValue] {
+        var values = allModels.map(form)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
         for rejection in others.sorted(by: { $0.index < $1.index }) {
             values.insert(rejection.json, at: min(rejection.index, values.count))
@@ -183,8 +185,8 @@ extension CollectionCore {
     var hasContent: Bool { !entries.isEmpty || !rejected.isEmpty }
 
     var isDirty: Bool {
-        track()
-        return hasChangedMembers || order.contains { $0.model.isDirty }
+        var visited: Set<ObjectIdentifier> = []
+        return isDirty(visited: &visited)
     }
 
     func markSynced() {
@@ -199,13 +201,13 @@ extension CollectionCore {
     }
 
     /// Fills a new collection of the same context with the models of another one.
-    func share(_ other: CollectionCore) { setAdmitted(other.allModels) }
+    func share(_ other: CollectionCore) { replaceMembers(other.allModels) }
 
     /// Fills a new collection with copies of the models of another one.
     func fillWithCopies(of other: CollectionCore) {
         rejected = other.rejected
         context = nil
-        setAdmitted(other.allModels.map { $0.copy() })
+        replaceMembers(other.allModels.map { $0.copy() })
         hasChangedMembers = other.hasChangedMembers
     }
 }

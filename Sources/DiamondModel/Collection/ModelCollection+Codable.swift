@@ -4,6 +4,7 @@ import Foundation
 extension ModelCollection: Codable {
     private enum CodingKeys: String, CodingKey {
         case models
+        case hasChangedMembers
         case filters
         case sortKeys
         case position
@@ -17,7 +18,9 @@ extension ModelCollection: Codable {
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        core.replaceAll(with: try container.decode([JSONValue].self, forKey: .models))
+        core.restore(
+            try container.decode([JSONValue].self, forKey: .models),
+            hasChangedMembers: try container.decodeIfPresent(Bool.self, forKey: .hasChangedMembers) ?? false)
         savedFilters = try container.decode([String].self, forKey: .filters)
         savedSortKeys = try container.decode([String].self, forKey: .sortKeys)
         guard let position = try container.decodeIfPresent(PagePosition.self, forKey: .position) else { return }
@@ -27,12 +30,13 @@ extension ModelCollection: Codable {
             isInvalid: try container.decodeIfPresent(Bool.self, forKey: .isInvalid) ?? false)
     }
 
-    /// Encodes all models including filtered ones, rejected elements that can be read, the names of filters and sort
-    /// keys, and the position in the source. Objects in unknown members that cannot be read are left out, and numbers of
-    /// more than 38 digits are rounded to the nearest double.
+    /// Encodes all models with their unsaved state (``Model/encode(to:)``) including filtered ones, rejected
+    /// elements that can be read, the names of filters and sort keys, and the position in the source. Objects in unknown
+    /// members that cannot be read are left out, and numbers of more than 38 digits are rounded to the nearest double.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(core.encodableValues, forKey: .models)
+        try container.encode(core.archives.compactMap(\.encodable), forKey: .models)
+        if core.hasChangedMembers { try container.encode(true, forKey: .hasChangedMembers) }
         try container.encode(filters.keys.sorted(), forKey: .filters)
         try container.encode(sortKeys.map(\.name), forKey: .sortKeys)
         guard let pager = core.pagerIfAny, pager.state.loadedAt != nil else { return }

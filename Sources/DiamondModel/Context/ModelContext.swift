@@ -109,13 +109,24 @@ public final class ModelContext {
     }
 
     /// Throws the error that ``register(_:)`` would throw.
-    func checkRegistration(of model: Model) throws {
+    func checkRegistration(of model: Model) throws(ModelError) {
+        if model.context === self { return }
+        let id = model.modelID
+        if model.context == nil, self[type(of: model).identityClass, id] != nil { throw ModelError.duplicate(id) }
+        var visited: Set<ObjectIdentifier> = []
+        try checkContext(of: model, visited: &visited)
+    }
+
+    /// Throws if a model, or one that it contains, belongs to another context.
+    private func checkContext(of model: Model, visited: inout Set<ObjectIdentifier>) throws(ModelError) {
         if model.context === self { return }
         guard model.context == nil else {
             throw ModelError(.otherContext, "\(model.modelID) is of another context: take its JSON into this one")
         }
-        let id = model.modelID
-        guard self[type(of: model).identityClass, id] == nil else { throw ModelError.duplicate(id) }
+        guard visited.insert(ObjectIdentifier(model)).inserted else { return }
+        for slot in model.nestedSlots {
+            for (_, nested) in slot.nestedModels { try checkContext(of: nested, visited: &visited) }
+        }
     }
 
     /// Calls `receive` whenever the id of a model changes, until the token is deallocated.
@@ -147,7 +158,13 @@ public final class ModelContext {
     }
 
     /// Makes a model of this context the live instance of its id.
-    func enter(_ model: Model) { models[key(of: model, model.modelID)] = .passUnretained(model) }
+    func enter(_ model: Model) {
+        models[key(of: model, model.modelID)] = .passUnretained(model)
+        // An archived object may have both ids, and queued calls know it by the local one.
+        guard model.serverID != nil, let localID = model.tracking.localID else { return }
+        let key = key(of: model, localID)
+        if models[key] == nil { models[key] = .passUnretained(model) }
+    }
 
     // The local id still finds the model: the app may have stored it.
     func rekey(_ model: Model, from old: ModelID, to new: ModelID) {

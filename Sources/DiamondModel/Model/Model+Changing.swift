@@ -35,6 +35,15 @@ extension Model {
         put(property, from: old, to: new, areSame: { $0 === $1 }, store: store)
     }
 
+    /// Changes a property that holds a nested model or `nil`, for its setter.
+    @inlinable
+    public final func write<Owner: Model, Wrapped: Model>(
+        _ property: Property<Owner, Wrapped?>, from old: Wrapped?, to new: Wrapped?, store: (Wrapped?) -> Void
+    ) {
+        if old === new { return }
+        put(property, from: old, to: new, areSame: { $0 === $1 }, store: store)
+    }
+
     /// Whether a change only has to set its dirty bit.
     ///
     /// Reads the fields one by one, because a computed property of `Tracking` would copy it.
@@ -68,6 +77,7 @@ extension Model {
     final func accepts<Owner: Model, Value>(_ value: Value, for property: Property<Owner, Value>) -> Bool {
         var broken = property.policy == .reject ? property.brokenRules(of: value) : []
         if property.key == Self.idKey { broken += brokenIDRules(of: property, json: property.codec.encode(value)) }
+        if property.isNested { broken += brokenContextRules(of: property, value: value) }
         reject(property, for: broken)
         return broken.isEmpty
     }
@@ -78,6 +88,7 @@ extension Model {
             tracking.repairs.removeAll { $0.key == property.key }
             tracking.markDirty(property, from: old, to: new, areSame: property.form.areSame)
             note(PropertyChange(property: property, old: old, new: new))
+            if property.isNested { adoptNested(new, in: property) }
             if property.key == Self.idKey { setServerID(ModelID(json: property.codec.encode(new))) }
         }
     }
@@ -89,6 +100,8 @@ extension Model {
         transact(source: .user) {
             tracking.repairs.removeAll { $0.key == property.key }
             tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
+            // The value is equal, but the JSON has it from now on.
+            note(PropertyChange(property: property, old: value, new: value, isConfirmation: true))
         }
     }
 }
@@ -117,7 +130,11 @@ extension Model {
 
     /// Adds a change to the event of the transaction.
     final func note(_ change: PropertyChange) {
-        if change.property.isNested, change.path.count == 1 { linkChild(change.new, at: change.property) }
+        if change.property.isNested, change.path.count == 1 {
+            linkChild(change.new, at: change.property)
+            // Whoever has read the dirtiness has observed the earlier nested model.
+            dirtinessDidChange()
+        }
         if let index = tracking.pending.firstIndex(where: { $0.isOfSameProperty(as: change) }) {
             tracking.pending[index].new = change.new
         } else {
@@ -126,7 +143,9 @@ extension Model {
     }
 
     private func reportPendingChanges(source: ChangeSource) {
-        let changes = tracking.pending.filter { $0.path.count > 1 || !$0.property.areSame($0.old, $0.new) }
+        let changes = tracking.pending.filter {
+            $0.path.count > 1 || $0.isConfirmation || !$0.property.areSame($0.old, $0.new)
+        }
         tracking.pending = []
         let hasStateChange = takeStateChange()
         if changes.isEmpty, !hasStateChange { return }
@@ -209,61 +228,5 @@ extension Model {
             tracking.children.append(ChildLink(from: child, to: self, at: property))
         }
         property.nestedCollection(in: value)?.setOwner(self, at: property)
-    }
-}
-
-// MARK: Dirty properties
-
-extension Model {
-    /// Whether a property was set since the last sync, including properties of nested models and collections.
-    public final var isDirty: Bool {
-        registrar.access(self, keyPath: \Model.isDirty)
-        if !tracking.dirty.isEmpty { return true }
-        guard !tracking.isVisiting, !tracking.children.isEmpty || hasNestedCollections else { return false }
-        tracking.isVisiting = true
-        defer { tracking.isVisiting = false }
-        return PropertyVisitor.slots(of: self).contains {
-            $0.property.nestedModel(in: $0.value)?.isDirty ?? $0.property.nestedCollection(in: $0.value)?.isDirty
-                ?? false
-        }
-    }
-
-    private var hasNestedCollections: Bool {
-        PropertyVisitor.slots(of: self).contains { $0.property.nestedCollection(in: $0.value) != nil }
-    }
-
-    /// The properties that were set since the last sync, in the order in which they were first set.
-    public final var dirtyProperties: [AnyProperty] { tracking.dirty.map(\.property) }
-
-    /// Whether a property was set since the last sync.
-    public final func isDirty(_ property: AnyProperty) -> Bool {
-        tracking.dirty.contains { $0.property === property }
-    }
-
-    /// Restores properties that were set since the last sync: all of them, or the given ones.
-    ///
-    /// An id that another model has by now stays dirty and is added to ``rejections``.
-    public final func rollback(_ properties: AnyProperty...) {
-        let back = tracking.dirty.filter { entry in
-            (properties.isEmpty || properties.contains { $0 === entry.property }) && isReversible(entry.property)
-        }
-        transact(source: .rollback) {
-            let slots = back.map { PropertyVisitor.Slot(property: $0.property, value: $0.original.anyValue) }
-            for change in PropertyVisitor.assign(slots, to: self) {
-                note(change)
-                if change.property.key == Self.idKey { setServerID(syncedID) }
-            }
-            tracking.dirty.removeAll { entry in back.contains { $0.property === entry.property } }
-        }
-    }
-
-    /// The server's id as of the last sync.
-    private var syncedID: ModelID? { tracking.source?[Self.idKey].flatMap(ModelID.init(json:)) }
-
-    /// Returns whether the property can be restored. An id cannot if another model has it by now.
-    private func isReversible(_ property: AnyProperty) -> Bool {
-        guard property.key == Self.idKey, let id = syncedID, isTaken(id) else { return true }
-        reject(property, for: ["unique"])
-        return false
     }
 }

@@ -37,8 +37,18 @@ extension Tracking {
     fileprivate mutating func copyState(from other: Tracking) {
         source = other.source
         repairs = other.repairs
-        dirty = other.dirty
+        dirty = ContiguousArray(other.dirty.map(\.copied))
         serverID = other.serverID
+    }
+}
+
+extension DirtyProperty {
+    /// The property with a copy of an original nested model.
+    fileprivate var copied: DirtyProperty {
+        guard property.isNested, let original = property.original(property.duplicate(original.anyValue)) else {
+            return self
+        }
+        return DirtyProperty(property: property, original: original)
     }
 }
 

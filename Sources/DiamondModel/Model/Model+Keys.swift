@@ -66,9 +66,8 @@ extension Model {
                 continue
             }
             if property.access == .server { throw ModelError.notSettable(path) }
-            if let child = property.nestedModel(in: slot.value) {
-                try Swift.type(of: child).refuseServerOwned(value, at: path)
-            }
+            let nested = property.nestedModel(in: slot.value).map { Swift.type(of: $0) } ?? property.nestedModelType
+            try nested?.refuseServerOwned(value, at: path)
         }
     }
 
@@ -82,9 +81,8 @@ extension Model {
         guard let slot = slot(key), slot.isSettable else {
             throw ModelError.notSettable(key)
         }
-        if let child = slot.property.nestedModel(in: slot.value) {
-            try type(of: child).refuseServerOwned(json, at: key)
-        }
+        let nested = slot.property.nestedModel(in: slot.value).map { type(of: $0) } ?? slot.property.nestedModelType
+        try nested?.refuseServerOwned(json, at: key)
         if key == Self.idKey, json == .null, !isNew {
             reject(slot.property, for: ["id"])
             throw ModelError(.notSettable, "the id \(modelID) cannot be removed: set another id, or create a new model")

@@ -32,8 +32,22 @@ extension Model {
         return model
     }
 
-    /// The values that were missing or invalid in the JSON.
-    public final var repairs: [Repair] { tracking.repairs }
+    /// The values that were missing or invalid in the JSON, including those of nested models, with their paths.
+    public final var repairs: [Repair] {
+        var visited: Set<ObjectIdentifier> = []
+        return repairs(visited: &visited)
+    }
+
+    private func repairs(visited: inout Set<ObjectIdentifier>) -> [Repair] {
+        guard visited.insert(ObjectIdentifier(self)).inserted else { return [] }
+        var repairs = tracking.repairs
+        for slot in nestedSlots {
+            for (path, model) in slot.nestedModels {
+                repairs += model.repairs(visited: &visited).map { $0.nested(at: path, in: slot.property) }
+            }
+        }
+        return repairs
+    }
 
     /// Returns the nested object of a property: the live instance, with its merge staged, or a new object.
     static func nested(in json: JSONValue, log: inout RepairLog) throws -> Self {
@@ -94,6 +108,7 @@ extension Model {
     }
 
     private func refuseRepairs() throws {
+        let repairs = repairs
         guard !repairs.isEmpty else { return }
         let list = repairs.map(\.description).joined(separator: ", ")
         throw ModelError(.needsRepair, "\(list): read it without `strict`, or correct the JSON", repairs: repairs)

@@ -2,10 +2,27 @@ import Diamond
 
 extension Model {
     /// The rules that the current values break. A model with violations cannot be saved.
+    ///
+    /// Those of nested models have their paths as keys: `author.name`, `lines[2].count`. Nested models that the JSON of
+    /// this one does not contain are left out.
     public final var violations: [Violation] {
-        PropertyVisitor.slots(of: self).flatMap { slot in
-            brokenRules(of: slot).map { Violation(key: slot.property.key, rule: $0) }
+        var visited: Set<ObjectIdentifier> = []
+        return violations(visited: &visited)
+    }
+
+    private func violations(visited: inout Set<ObjectIdentifier>) -> [Violation] {
+        guard visited.insert(ObjectIdentifier(self)).inserted else { return [] }
+        var violations: [Violation] = []
+        for slot in PropertyVisitor.slots(of: self) {
+            violations += brokenRules(of: slot).map { Violation(key: slot.property.key, rule: $0) }
+            guard slot.property.isNested, isWritten(slot) else { continue }
+            for (path, model) in slot.nestedModels {
+                violations += model.violations(visited: &visited).map {
+                    Violation(key: "\(path).\($0.key)", rule: $0.rule)
+                }
+            }
         }
+        return violations
     }
 
     /// The rules by which setters and keyed writes have rejected values. Entries stay until the property accepts
@@ -31,6 +48,22 @@ extension Model {
         guard property.key == Self.idKey else { return [] }
         guard let id = ModelID(json: json) else { return isNew ? [] : ["id"] }
         return isTaken(id) ? ["unique"] : []
+    }
+
+    /// Returns the context rules that a nested model breaks: `otherContext` if it belongs to another context than this
+    /// model, `unique` if the context has another live instance with its id.
+    final func brokenContextRules(of property: AnyProperty, value: Any) -> [String] {
+        guard let context, let child = property.nestedModel(in: value) else { return [] }
+        do { try context.checkRegistration(of: child) } catch {
+            return [error.code == .duplicateID ? "unique" : "otherContext"]
+        }
+        return []
+    }
+
+    /// Makes a nested model that was set a live instance of this model's context.
+    final func adoptNested(_ value: Any, in property: AnyProperty) {
+        guard let context, let child = property.nestedModel(in: value), child.context == nil else { return }
+        context.adopt(child)
     }
 
     private func brokenRules(of slot: PropertyVisitor.Slot) -> [String] {

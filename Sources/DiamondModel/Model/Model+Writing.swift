@@ -20,12 +20,27 @@ extension Model {
     public final func jsonText() throws -> Data { try json.modelText() }
 
     /// The properties that were set since the last sync, as JSON for the body of a PATCH.
+    ///
+    /// A nested model is written whole, unless the class overrides ``patchesNestedModels``. A collection is written
+    /// whole.
     public final var changedJSON: JSONValue {
         var object: [String: JSONValue] = [:]
         for slot in PropertyVisitor.slots(of: self) where isChanged(slot) {
-            slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
+            slot.property.writeKey(in: tracking.source).put(changedJSON(of: slot), into: &object)
         }
         return .object(object)
+    }
+
+    private func changedJSON(of slot: PropertyVisitor.Slot) -> JSONValue {
+        guard Self.patchesNestedModels, let child = slot.nestedModel, !tracking.isVisiting else {
+            return slot.property.encode(slot.value)
+        }
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = false }
+        if !isDirty(slot.property) { return child.changedJSON }
+        // Another model replaces the one that the server has.
+        let source = tracking.source ?? [:]
+        return (slot.property.writeKey(in: source).value(in: source) ?? .null).mergePatch(to: child.json)
     }
 
     /// The JSON to create the object on the server: the properties that the user may set.
@@ -39,12 +54,17 @@ extension Model {
 
     private func object() -> [String: JSONValue] {
         var object = tracking.source ?? [:]
-        for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
-            let isNew = tracking.source == nil && slot.property.access == .user
-            guard isNew || isChanged(slot) || hasOwnState(slot) else { continue }
+        for slot in PropertyVisitor.slots(of: self) where isWritten(slot) {
             slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
         }
         return object
+    }
+
+    /// Returns whether the JSON has the current value of a property. Otherwise it has the value as it was read.
+    final func isWritten(_ slot: PropertyVisitor.Slot) -> Bool {
+        if slot.property.access == .transient { return false }
+        let isNew = tracking.source == nil && slot.property.access == .user
+        return isNew || hasOwnState(slot) || isChanged(slot)
     }
 
     /// Returns whether a nested model or collection may have newer state than the owner's JSON: it is synced
@@ -89,10 +109,15 @@ extension AnyProperty {
 }
 
 extension Model: Codable {
-    /// Encodes the JSON of the model. Objects in unknown members that cannot be read are left out, and numbers of more
-    /// than 38 digits are rounded to the nearest double. ``jsonText()`` has both as they were read.
+    /// Encodes an archive: the JSON of the model and, if it is new or has unsaved changes, a member `diamond:unsaved`
+    /// with the local id, the set properties and the JSON of the last sync, also of nested models.
+    ///
+    /// The decoded object has this state again. If its calls wait in the queue, register it in a context, and call
+    /// `queuedModels(_:)` of that. Objects in unknown members that cannot be read are left out, and numbers of more than
+    /// 38 digits are rounded to the nearest double. ``jsonText()`` has both as they were read, and no member for the
+    /// state.
     public final func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(json.encodable)
+        try container.encode(archive.encodable)
     }
 }

@@ -15,10 +15,10 @@ open class Model: Observable {
     /// Creates a new object with the defaults of its properties.
     public required init() {}
 
-    /// Creates an object outside every context.
+    /// Creates an object outside every context, with the unsaved state that was encoded.
     public required convenience init(from decoder: any Decoder) throws {
         self.init()
-        try start(with: decoder.singleValueContainer().decode(JSONValue.self))
+        try start(withArchive: decoder.singleValueContainer().decode(JSONValue.self))
     }
 
     deinit { tracking.context?.forget(tracking.ids, of: type(of: self), being: ObjectIdentifier(self)) }
@@ -34,6 +34,10 @@ open class Model: Observable {
 
     /// The class within which ids are unique. The subclasses of a class cluster return its base class.
     open class var identityClass: Model.Type { self }
+
+    /// Whether a PATCH has only those members of nested models that were set, as a JSON Merge Patch (RFC 7396). `false`,
+    /// the default, writes a changed nested model whole.
+    open class var patchesNestedModels: Bool { false }
 
     /// The number of levels of nested models whose changes the model reports as its own, with their paths.
     open class var observedDepth: Int { 1 }

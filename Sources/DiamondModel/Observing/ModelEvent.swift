@@ -14,13 +14,18 @@ public struct PropertyChange {
     public let path: [AnyProperty]
     public let old: Any
     public internal(set) var new: Any
+    /// Whether a property that the JSON lacked was set to its current value. The values are equal then.
+    let isConfirmation: Bool
 
-    init(property: AnyProperty, old: Any, new: Any) { self.init(path: [property], old: old, new: new) }
+    init(property: AnyProperty, old: Any, new: Any, isConfirmation: Bool = false) {
+        self.init(path: [property], old: old, new: new, isConfirmation: isConfirmation)
+    }
 
-    private init(path: [AnyProperty], old: Any, new: Any) {
+    private init(path: [AnyProperty], old: Any, new: Any, isConfirmation: Bool) {
         self.path = path
         self.old = old
         self.new = new
+        self.isConfirmation = isConfirmation
     }
 
     /// The property that changed.
@@ -30,7 +35,7 @@ public struct PropertyChange {
     public var key: String { path.map(\.key).joined(separator: ".") }
 
     func nested(in property: AnyProperty) -> PropertyChange {
-        PropertyChange(path: [property] + path, old: old, new: new)
+        PropertyChange(path: [property] + path, old: old, new: new, isConfirmation: isConfirmation)
     }
 
     func isOfSameProperty(as other: PropertyChange) -> Bool {

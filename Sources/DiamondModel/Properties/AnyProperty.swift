@@ -69,6 +69,8 @@ public class AnyProperty: @unchecked Sendable {
     func brokenRules(of value: Any) -> [String] { [] }
     var isRequired: Bool { false }
     func nestedModel(in value: Any) -> Model? { nil }
+    /// The declared class of a nested model; `nil` for another property.
+    var nestedModelType: Model.Type? { nil }
     func nestedCollection(in value: Any) -> CollectionCore? { nil }
     func willSet(on model: Model) {}
     func didSet(on model: Model) {}

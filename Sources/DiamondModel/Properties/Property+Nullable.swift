@@ -39,6 +39,32 @@ extension Property {
     }
 }
 
+extension Property {
+    /// Declares a property with a nested model that can be `nil`, written as `null` in JSON. The class may be the
+    /// owner's own.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property.
+    ///   - key: The key to write, and to read first.
+    ///   - alternatives: The keys to read if `key` has no value.
+    ///   - access: The access to the property.
+    public convenience init<Wrapped: Model>(
+        nullable keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user
+    ) where Value == Wrapped? {
+        let form = Form(
+            areSame: { $0 === $1 },
+            areEqual: { left, right in
+                guard let left, let right else { return left == nil && right == nil }
+                return left.isEqual(to: right)
+            },
+            duplicate: { $0?.copy() }, model: { $0 }, modelType: Wrapped.self)
+        self.init(
+            keyPath, keys: [key] + alternatives, access: access, codec: .nullable(.nested), rules: [], policy: .keep,
+            form: form)
+    }
+}
+
 extension Codec {
     /// Returns a codec for values that can be `nil`, written as `null` in JSON.
     static func nullable<Wrapped>(_ codec: Codec<Wrapped>) -> Codec where Value == Wrapped? {

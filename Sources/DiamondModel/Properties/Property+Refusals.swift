@@ -36,14 +36,6 @@ extension Property {
         fatalError("unavailable")
     }
 
-    @available(*, unavailable, message: "a nested model is never nil: give the property a new object as its default")
-    public convenience init<Wrapped: Model>(
-        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
-        access: Access = .user
-    ) where Value == Wrapped? {
-        fatalError("unavailable")
-    }
-
     @available(*, unavailable, message: "an array of models is a ModelCollection")
     public convenience init<Element: Model>(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,

@@ -24,7 +24,9 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
         let duplicate: @Sendable (Value) -> Value
         /// Whether the texts in equal values have equal bytes; `nil` for values without texts.
         @usableFromInline var texts: (@Sendable (Value, Value) -> Bool)?
-        var model: (@Sendable (Value) -> Model)?
+        var model: (@Sendable (Value) -> Model?)?
+        /// The declared class of a nested model.
+        var modelType: Model.Type?
         var collection: (@Sendable (Value) -> CollectionCore)?
     }
 
@@ -75,6 +77,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
         guard let model = form.model, let value = value as? Value else { return nil }
         return model(value)
     }
+
+    override var nestedModelType: Model.Type? { form.modelType }
 
     override func nestedCollection(in value: Any) -> CollectionCore? {
         guard let collection = form.collection, let value = value as? Value else { return nil }
@@ -131,13 +135,36 @@ extension Property where Value: Model {
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         access: Access = .user
     ) {
-        let codec = Codec<Value>(
-            logging: { json, repairs in try? Value.nested(in: json, log: &repairs) },
-            encode: { $0.json })
-        let form = Form(
-            areSame: { $0 === $1 }, areEqual: { $0.isEqual(to: $1) }, duplicate: { $0.copy() }, model: { $0 })
         self.init(
-            keyPath, keys: [key] + alternatives, access: access, codec: codec, rules: [], policy: .keep, form: form)
+            keyPath, keys: [key] + alternatives, access: access, codec: .nested, rules: [], policy: .keep,
+            form: .nested)
+    }
+}
+
+extension Property where Value == Owner {
+    /// Declares a property that a class cannot have: each new object would create another one, without end.
+    @available(*, deprecated, message: "a class cannot hold itself: make the property optional, Property(nullable:)")
+    public convenience init(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user
+    ) {
+        self.init(
+            keyPath, keys: [key] + alternatives, access: access, codec: .nested, rules: [], policy: .keep,
+            form: .nested)
+    }
+}
+
+extension Codec where Value: Model {
+    static var nested: Codec {
+        Codec(logging: { json, repairs in try? Value.nested(in: json, log: &repairs) }, encode: { $0.json })
+    }
+}
+
+extension Property.Form where Value: Model {
+    fileprivate static var nested: Self {
+        Self(
+            areSame: { $0 === $1 }, areEqual: { $0.isEqual(to: $1) }, duplicate: { $0.copy() }, model: { $0 },
+            modelType: Value.self)
     }
 }
 

@@ -11,6 +11,8 @@ public final class PropertyVisitor {
         case read
         /// Collects the values.
         case collect
+        /// Collects the values with models and collections.
+        case collectNested
         /// Sets values, and notifies the model's observers.
         case assign
         /// Sets values of a model without observers.
@@ -76,6 +78,7 @@ public final class PropertyVisitor {
         switch purpose {
         case .read: return readSlowly(property, with: value)
         case .collect: slots.append(Slot(property: property, value: value))
+        case .collectNested: if property.isNested { slots.append(Slot(property: property, value: value)) }
         case .fill: return newValue(of: property) ?? value
         case .assign: return assign(property, with: value)
         }
@@ -113,6 +116,13 @@ extension PropertyVisitor {
     /// Returns the properties of a model and their values.
     static func slots(of model: Model) -> [Slot] {
         let visitor = PropertyVisitor(.collect)
+        model.visit(visitor)
+        return visitor.slots
+    }
+
+    /// Returns the properties of a model that hold models and collections, and their values.
+    static func nestedSlots(of model: Model) -> [Slot] {
+        let visitor = PropertyVisitor(.collectNested)
         model.visit(visitor)
         return visitor.slots
     }

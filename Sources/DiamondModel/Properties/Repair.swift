@@ -30,6 +30,11 @@ public struct Repair: Hashable, Sendable {
 
     /// The key of the property.
     let key: String
+
+    /// Returns the repair of a nested model as one of its owner.
+    func nested(at path: String, in property: AnyProperty) -> Repair {
+        Repair(path: "\(path).\(self.path)", reason: reason, found: found, key: property.key)
+    }
 }
 
 extension Repair: CustomStringConvertible {

@@ -94,10 +94,20 @@ extension Model {
     /// - Parameter newer: The properties that were set since. They keep their values.
     final func applyEdits(from object: [String: JSONValue], except newer: [AnyProperty]) throws {
         let sent = try type(of: self).decoded(from: .object(object))
-        let slots = PropertyVisitor.slots(of: sent).filter { slot in
-            let isSent = slot.property.access == .user && slot.property.keyFound(in: object) != nil
-            let isNewer = newer.contains { $0 === slot.property }
-            return isSent && !isNewer && slot.property.nestedCollection(in: slot.value) == nil
+        var slots: [PropertyVisitor.Slot] = []
+        for (slot, own) in zip(PropertyVisitor.slots(of: sent), PropertyVisitor.slots(of: self)) {
+            guard slot.property.access == .user, let json = slot.property.keyFound(in: object)?.value(in: object),
+                !newer.contains(where: { $0 === slot.property })
+            else { continue }
+            if let core = own.nestedCollection {
+                if case .array(let elements) = json { try core.applyEdits(from: elements) }
+            } else if let child = own.nestedModel, let edited = slot.nestedModel, case .object(let edits) = json,
+                edited.serverID == nil || edited.serverID == child.serverID
+            {
+                try child.applyEdits(from: edits, except: child.dirtyProperties)
+            } else {
+                slots.append(slot)
+            }
         }
         transact(source: .user) {
             for change in PropertyVisitor.assign(slots, to: self) {
@@ -109,12 +119,13 @@ extension Model {
         }
     }
 
-    /// Marks an object that was decoded from a queued call as new.
+    /// Marks an object, and nested objects without an id, that were decoded from a queued call as new.
     final func becomeNew(_ subject: QueuedSubject) {
         tracking.source = nil
         tracking.repairs = []
         tracking.localID = subject.localID
         if subject.serverID == nil { tracking.serverID = nil }
+        for slot in nestedSlots { slot.nestedCollection?.addNewRejections() }
     }
 
     /// Returns the request of a call for the queue. If the server has not assigned an id yet, the URL contains the
@@ -131,6 +142,26 @@ extension Model {
             )
         }
         return request
+    }
+}
+
+extension CollectionCore {
+    /// Sets the properties of members to the values that were sent.
+    fileprivate func applyEdits(from elements: [JSONValue]) throws {
+        for element in elements {
+            guard let id = try? id(of: element), let member = entries[id]?.model else { continue }
+            try member.applyEdits(from: element.modelObject(), except: member.dirtyProperties)
+        }
+    }
+
+    /// Adds the elements that were rejected because they have no id as new members.
+    fileprivate func addNewRejections() {
+        for rejection in rejected where rejection.error.code == .missingID {
+            guard let model = try? type.decoded(from: rejection.json), (try? add([model])) != nil else { continue }
+            model.tracking.source = nil
+            model.tracking.repairs = []
+        }
+        rejected.removeAll { $0.error.code == .missingID }
     }
 }
 

@@ -69,16 +69,20 @@ struct ModelQueue {
 
     /// Returns the members of an object that the server will still lack after earlier calls.
     func changes(of model: Model, after waiting: [UncollectedCall]) throws -> [String: JSONValue] {
-        var expected: [String: JSONValue] = [:]
-        for call in waiting {
-            guard let request = try queue.request(of: call.job.id),
-                let object = try type(of: model).object(in: request)?.modelObject()
-            else { continue }
-            expected.merge(object) { $1 }
+        let bodies = try waiting.compactMap { call in
+            try queue.request(of: call.job.id).flatMap { try type(of: model).object(in: $0)?.modelObject() }
         }
+        let expected = bodies.reduce(into: [:]) { $0.merge($1) { $1 } }
         var changes: [String: JSONValue] = [:]
         for slot in PropertyVisitor.slots(of: model) where slot.property.access == .user {
             let key = slot.property.writeKey(in: model.tracking.source)
+            if type(of: model).patchesNestedModels, let child = slot.nestedModel, !model.isDirty(slot.property) {
+                let base = JSONValue.object(child.tracking.source ?? [:])
+                let known = bodies.compactMap { key.value(in: $0) }.reduce(base) { $0.merging($1) }
+                let patch = known.mergePatch(to: child.json)
+                if patch != .object([:]) { key.put(patch, into: &changes) }
+                continue
+            }
             let (found, value) = (key.value(in: expected), slot.property.encode(slot.value))
             guard found == nil ? model.isChanged(slot) || model.isNew : found != value else { continue }
             key.put(value, into: &changes)

@@ -72,8 +72,9 @@ extension ModelObject where Self: Model {
             }
             defer { lock.release() }
             let subject = waits && change != nil ? copy() : self
+            let originals = Originals(of: subject, self)
             if waits, let change { try VisibleChange(of: subject, change).check() }
-            guard let save = try PendingSave(of: subject, for: self, as: method) else { return }
+            guard let save = try PendingSave(of: subject, for: self, as: method, originals: originals) else { return }
             defer { save.end() }
             try await checkIdentity()
             try save.finish(try await save.send(), on: self) { isConfirmed = true }

@@ -4,20 +4,9 @@ import HTTPTypes
 
 /// A save whose request was created, and has no response yet.
 struct PendingSave {
-    /// A sent value.
-    private struct Value {
-        let property: AnyProperty
-        let value: Any
-        let json: JSONValue
-        /// The object's value when the request was created. If the change becomes visible later, it is the old value.
-        let current: Any
-        /// The members of a nested collection when the request was created.
-        var members: [Model] = []
-    }
-
     private let engine: Engine
     private let request: Request
-    private let values: [Value]
+    private let sent: SentObject
     private let isNew: Bool
     /// The order of loads and saves, and the save's time in it.
     private let order: SyncOrder
@@ -31,21 +20,16 @@ struct PendingSave {
     ///   - subject: The object with the changes: the model itself, or a copy if the changes become visible later.
     ///   - model: The object to save.
     ///   - method: The call.
-    init?(of subject: Model, for model: Model, as method: SaveMethod) throws {
+    ///   - originals: The objects that the nested objects of a copy stand for.
+    init?(of subject: Model, for model: Model, as method: SaveMethod, originals: Originals = Originals()) throws {
         isNew = model.isNew
         guard isNew || subject.isDirty || method != .automatic else { return nil }
         try subject.validate()
+        if subject !== model { try model.checkContexts(ofNestedIn: subject, originals: originals) }
         let call = method.call(isNew: isNew)
         engine = try model.requiredEngine()
         request = try model.request(for: call, body: subject.body(of: call))
-        let slots = zip(PropertyVisitor.slots(of: subject), PropertyVisitor.slots(of: model))
-        values = slots.compactMap { sent, own in
-            let isSent = call == .update ? subject.isChanged(sent) : sent.property.access == .user
-            guard isSent else { return nil }
-            return Value(
-                property: sent.property, value: sent.value, json: sent.property.encode(sent.value), current: own.value,
-                members: sent.property.nestedCollection(in: sent.value)?.allModels ?? [])
-        }
+        sent = SentObject(subject, isWhole: call != .update, originals: originals)
         order = model.context?.order ?? SyncOrder()
         time = order.begin()
     }
@@ -65,23 +49,9 @@ struct PendingSave {
         self.request = request
         self.isOutdated = isOutdated
         engine = try model.requiredEngine()
-        values = Self.values(in: sent, of: model, isNew: isNew)
+        self.sent = SentObject(queued: sent, of: model, isNew: isNew)
         order = model.context?.order ?? SyncOrder()
         time = order.begin()
-    }
-
-    /// Returns the values of an object that were sent as JSON.
-    private static func values(in sent: [String: JSONValue], of model: Model, isNew: Bool) -> [Value] {
-        PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
-            let property = slot.property
-            guard property.access == .user, let json = property.keyFound(in: sent)?.value(in: sent) else { return nil }
-            // A value that is not an unsaved change has been replaced by the server's value since.
-            guard model.isChanged(slot) || isNew || property.encode(slot.value) == json else { return nil }
-            var log = RepairLog(context: nil, staging: nil)
-            // A nested value cannot be decoded here: only its JSON is compared.
-            let value: Any? = property.isNested ? slot.value : property.decode(json, repairs: &log)
-            return value.map { Value(property: property, value: $0, json: json, current: $0) }
-        }
     }
 
     /// Ends the call in the order of loads and saves.
@@ -96,13 +66,13 @@ struct PendingSave {
     func finish(_ response: Response, on model: Model, confirm: () -> Void) throws {
         let answer = try answer(in: response, for: model)
         confirm()
-        if let id = answer.id { replaceDuplicate(of: model, id: id) }
+        if let id = answer.id { model.replaceDuplicate(id: id) }
         let context = model.context
-        let keys = Set(values.map(\.property.key))
+        let keys = Set(sent.values.map(\.property.key))
         model.transact(source: .server) {
             if let id = answer.id { model.setServerID(id) }
             model.acknowledge(keys)
-            for value in values { acknowledge(value, on: model, later: model.syncing.changes) }
+            sent.acknowledge(answer: answer.object.map(JSONValue.object), later: model.syncing.changes)
         }
         defer {
             model.noteAnswer(at: order.next(), for: keys)
@@ -160,87 +130,6 @@ struct PendingSave {
         guard let last = path.split(separator: "/").last, let text = last.removingPercentEncoding else { return nil }
         return ModelID(json: .string(text))
     }
-
-    /// Replaces another live instance with the same id, which a load created before the response to the save arrived.
-    private func replaceDuplicate(of model: Model, id: ModelID) {
-        guard id != model.serverID, let context = model.context,
-            let duplicate = context.existing(type(of: model), id: id), duplicate !== model
-        else { return }
-        context.detach(duplicate)
-        for link in duplicate.links {
-            if let entry = link as? Entry { entry.owner?.replace(entry, with: model) }
-            if let child = link as? ChildLink { child.replaceChild(with: model) }
-        }
-    }
-
-    // MARK: Confirmed values
-
-    /// Makes a sent value of an object a saved one.
-    ///
-    /// - Parameter later: The visible changes of the saved object that were not answered.
-    private func acknowledge(_ sent: Value, on model: Model, later: [VisibleChange]) {
-        for change in later { change.confirm(sent.value, of: sent.property, on: model) }
-        var source = model.tracking.source ?? [:]
-        sent.property.writeKey(in: source).put(sent.json, into: &source)
-        model.tracking.source = source
-        guard let slot = PropertyVisitor.slots(of: model).first(where: { $0.property === sent.property }) else {
-            return
-        }
-        if slot.property.isNested { return acknowledgeNested(slot, sent: sent, on: model, later: later) }
-        let wasDirty = model.isDirty(sent.property)
-        model.tracking.dirty.removeAll { $0.property === sent.property }
-        model.tracking.repairs.removeAll { $0.key == sent.property.key }
-        // The JSON may have less precision than the value, such as that of a date.
-        if slot.property.areSame(slot.value, sent.value) || slot.property.encode(slot.value) == sent.json { return }
-        // A value that was set back to the last synced one is not dirty, although the server now has the sent value.
-        let isSet = wasDirty || slot.property.areSame(sent.current, sent.value)
-        if isSet, !slot.property.areSame(slot.value, sent.current),
-            let original = sent.property.original(sent.value)
-        {
-            // The value was set during the save.
-            model.tracking.dirty.append(DirtyProperty(property: sent.property, original: original))
-        } else {
-            let arriving = PropertyVisitor.Slot(property: sent.property, value: sent.value)
-            for change in PropertyVisitor.assign([arriving], to: model) { model.note(change) }
-        }
-    }
-
-    private func acknowledgeNested(
-        _ slot: PropertyVisitor.Slot, sent: Value, on model: Model, later: [VisibleChange]
-    ) {
-        let isUnchanged = slot.property.encode(slot.value) == sent.json
-        if isUnchanged { model.tracking.dirty.removeAll { $0.property === sent.property } }
-        if let child = slot.property.nestedModel(in: slot.value) {
-            if isUnchanged { return child.markSynced() }
-            guard let copy = slot.property.nestedModel(in: sent.value) else { return }
-            if copy !== child { return child.applyChanges(of: copy) }
-            acknowledge(sent.json, sentFor: child, later: later)
-        } else if let core = slot.property.nestedCollection(in: slot.value) {
-            if isUnchanged { return core.markSynced() }
-            guard let copy = slot.property.nestedCollection(in: sent.value) else { return }
-            if copy !== core { return core.applyChanges(of: copy) }
-            acknowledge(sent, sentFor: core, later: later)
-        }
-    }
-
-    /// Makes sent values of a nested object saved ones. Others were set during the save.
-    private func acknowledge(_ json: JSONValue, sentFor child: Model, later: [VisibleChange]) {
-        guard case .object(let sent) = json else { return }
-        child.transact(source: .server) {
-            for value in Self.values(in: sent, of: child, isNew: false) { acknowledge(value, on: child, later: later) }
-        }
-    }
-
-    /// Makes sent values of the members of a nested collection saved ones, and the sent members the saved ones.
-    private func acknowledge(_ sent: Value, sentFor core: CollectionCore, later: [VisibleChange]) {
-        for change in later { change.confirm(sent.members, of: core) }
-        if core.allModels.elementsEqual(sent.members, by: ===) { core.hasChangedMembers = false }
-        guard case .array(let elements) = sent.json else { return }
-        for element in elements {
-            guard let id = try? core.id(of: element), let member = core.entries[id]?.model else { continue }
-            acknowledge(element, sentFor: member, later: later)
-        }
-    }
 }
 
 extension ModelID {
@@ -262,31 +151,12 @@ extension Model {
         for key in keys { tracking.answerTimes?[key] = nil }
     }
 
-    /// Sets the confirmed changes of a copy, except properties that were set here in the meantime.
-    fileprivate final func applyChanges(of copy: Model) {
-        let changed = PropertyVisitor.slots(of: copy).filter { slot in
-            copy.isDirty(slot.property) && !isDirty(slot.property) && !slot.property.isNested
+    /// Throws if a copy of this object has nested objects that this one cannot have: those of another context, or with
+    /// the id of another live instance.
+    fileprivate final func checkContexts(ofNestedIn copy: Model, originals: Originals) throws {
+        guard let context else { return }
+        for slot in copy.nestedSlots where copy.isDirty(slot.property) || slot.nestedCollection?.hasChangedMembers == true {
+            for (_, nested) in slot.nestedModels { try context.checkRegistration(of: originals[nested]) }
         }
-        transact(source: .server) {
-            for change in PropertyVisitor.assign(changed, to: self) { note(change) }
-            var source = tracking.source ?? [:]
-            for slot in changed {
-                slot.property.writeKey(in: source).put(slot.property.encode(slot.value), into: &source)
-            }
-            tracking.source = source
-        }
-    }
-}
-
-extension CollectionCore {
-    /// Sets the members of a copy, which the server has confirmed.
-    fileprivate func applyChanges(of copy: CollectionCore) {
-        let members = copy.allModels.map { model -> Model in
-            guard let own = entries[model.modelID]?.model else { return model }
-            own.applyChanges(of: model)
-            return own
-        }
-        guard (try? setModels(members)) != nil else { return }
-        markSynced()
     }
 }

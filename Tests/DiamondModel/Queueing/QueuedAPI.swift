@@ -53,6 +53,8 @@ final class QueuedAPI: Sendable {
         var isOnline = true
         var calls: [StubAPI.Call] = []
         var notes: [Int: JSONValue] = [:]
+        /// The id of the last new line of an order.
+        var lastLine = 100
         /// The answer to the next call, in place of the usual one.
         var answer: StubAPI.Answer?
         /// A function to await before the next answer.
@@ -66,6 +68,9 @@ final class QueuedAPI: Sendable {
 
     var calls: [StubAPI.Call] { state.withLock { $0.calls } }
     var notes: [Int: JSONValue] { state.withLock { $0.notes } }
+
+    /// Stores an object on the server.
+    func put(_ note: JSONValue, at id: Int) { state.withLock { $0.notes[id] = note } }
 
     func advance(by duration: Duration) { clock.advance(by: duration) }
 
@@ -111,10 +116,12 @@ extension QueuedAPI.State {
         }
         let id = call.path.split(separator: "/").last.flatMap { Int($0) }
         switch (call.method, id) {
+        case ("GET", nil): return StubAPI.Answer(200, .array(notes.sorted { $0.key < $1.key }.map(\.value)))
         case ("POST", nil):
             let id = notes.count + 7
             guard case .object(var note)? = call.body else { return StubAPI.Answer(400) }
             note["id"] = .integer(Int64(id))
+            nameLines(of: &note)
             notes[id] = .object(note)
             return StubAPI.Answer(201, .object(note))
         case ("PUT", let id?):
@@ -125,6 +132,7 @@ extension QueuedAPI.State {
                 return StubAPI.Answer(404)
             }
             note.merge(change) { $1 }
+            nameLines(of: &note)
             notes[id] = .object(note)
             return StubAPI.Answer(200, .object(note))
         case ("DELETE", let id?):
@@ -132,6 +140,22 @@ extension QueuedAPI.State {
         default:
             return StubAPI.Answer(404)
         }
+    }
+}
+
+extension QueuedAPI.State {
+    /// Gives the new elements of an order their ids.
+    private mutating func nameLines(of order: inout [String: JSONValue]) {
+        guard case .array(let lines)? = order["lines"] else { return }
+        order["lines"] = .array(
+            lines.map { line in
+                guard case .object(var line) = line else { return line }
+                if line["id"] == nil || line["id"] == .null {
+                    lastLine += 1
+                    line["id"] = .integer(Int64(lastLine))
+                }
+                return .object(line)
+            })
     }
 }
 

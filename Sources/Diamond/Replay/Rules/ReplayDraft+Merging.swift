@@ -75,7 +75,7 @@ extension ReplayDraft {
 
 extension JSONValue {
     /// Returns the value with a patch applied (RFC 7396): `null` removes a member.
-    fileprivate func merging(_ patch: JSONValue) -> JSONValue {
+    package func merging(_ patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [String: JSONValue] = [:]
         if case .object(let own) = self { members = own }

@@ -1,0 +1,145 @@
+import Diamond
+
+/// The Codable form of an object: its JSON and, if it has unsaved state, one more member with that state.
+extension Model {
+    /// The name of the member with the unsaved state.
+    private static var stateName: String { "diamond:unsaved" }
+
+    /// The members of the unsaved state.
+    private enum StateKey {
+        /// The JSON of the last sync; missing for an object that was never synced.
+        static let base = "base"
+        /// The keys of the properties that were set since.
+        static let dirty = "dirty"
+        static let id = "id"
+        static let localID = "localID"
+        /// The archives of nested models, and of the members of nested collections, by the keys of their properties.
+        static let nested = "nested"
+        /// The keys of the nested collections whose members have changed.
+        static let changed = "changed"
+    }
+
+    /// The object as JSON, with its unsaved state.
+    final var archive: JSONValue {
+        guard !tracking.isVisiting, case .object(var object) = json else { return json }
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = false }
+        var nested: [String: JSONValue] = [:]
+        for slot in nestedSlots where slot.property.access != .transient {
+            nested[slot.property.key] = archive(of: slot)
+        }
+        let dirty = tracking.dirty.map(\.property).filter { $0.access != .transient }.map(\.key)
+        if serverID != nil, tracking.source != nil, dirty.isEmpty, nested.isEmpty { return .object(object) }
+        let changed = nestedSlots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
+        var state: [String: JSONValue] = [
+            StateKey.dirty: dirty.json, StateKey.changed: changed.json, StateKey.nested: .object(nested),
+        ]
+        state[StateKey.base] = tracking.source.map(JSONValue.object)
+        state[StateKey.id] = serverID?.json
+        state[StateKey.localID] = .string(localID.description)
+        object[Self.stateName] = .object(state)
+        return .object(object)
+    }
+
+    /// Returns the archive of a nested model or collection; `nil` if its JSON is enough.
+    private func archive(of slot: PropertyVisitor.Slot) -> JSONValue? {
+        if let child = slot.nestedModel {
+            let archive = child.archive
+            return isDirty(slot.property) || archive.hasUnsavedState(of: Self.stateName) ? archive : nil
+        }
+        guard let core = slot.nestedCollection else { return nil }
+        let archives = core.archives
+        let isNeeded = core.hasChangedMembers || archives.contains { $0.hasUnsavedState(of: Self.stateName) }
+        return isNeeded ? .array(archives) : nil
+    }
+
+    /// Returns a new object with the state of an archive, outside every context.
+    static func unarchived(from json: JSONValue) throws -> Self {
+        let model = try instance(for: json)
+        try model.start(withArchive: json)
+        return model
+    }
+
+    /// Reads the values and the unsaved state of a new object.
+    final func start(withArchive json: JSONValue) throws {
+        var object = try json.modelObject()
+        guard case .object(let state)? = object.removeValue(forKey: Self.stateName) else {
+            return try start(with: .object(object))
+        }
+        let base = try state[StateKey.base]?.modelObject()
+        try start(with: .object(base ?? [:]))
+        if base == nil { tracking.repairs = [] }
+        tracking.source = base
+        tracking.serverID = state[StateKey.id].flatMap(ModelID.init(json:))
+        tracking.localID = state[StateKey.localID].flatMap(String.init(json:)).flatMap(ModelID.init(local:))
+        restoreValues(from: object, state)
+    }
+
+    private func restoreValues(from object: [String: JSONValue], _ state: [String: JSONValue]) {
+        let dirty = state[StateKey.dirty].flatMap([String].init(json:)) ?? []
+        let changed = state[StateKey.changed].flatMap([String].init(json:)) ?? []
+        let nested = state[StateKey.nested].flatMap([String: JSONValue].init(json:)) ?? [:]
+        var values: [PropertyVisitor.Slot] = []
+        var originals: [String: DirtyProperty] = [:]
+        for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
+            let property = slot.property
+            if let core = slot.nestedCollection {
+                guard case .array(let archives)? = nested[property.key] else { continue }
+                core.restore(archives, hasChangedMembers: changed.contains(property.key))
+                continue
+            }
+            let isDirty = dirty.contains(property.key)
+            guard let value = value(of: property, isDirty: isDirty, in: object, nested[property.key]) else { continue }
+            values.append(PropertyVisitor.Slot(property: property, value: value))
+            guard isDirty, let original = property.original(slot.value) else { continue }
+            originals[property.key] = DirtyProperty(property: property, original: original)
+        }
+        PropertyVisitor.fill(self, with: values)
+        tracking.dirty = ContiguousArray(dirty.compactMap { originals[$0] })
+        tracking.repairs.removeAll { dirty.contains($0.key) }
+    }
+
+    /// Returns the archived value of a property; `nil` for the value of the last sync.
+    private func value(
+        of property: AnyProperty, isDirty: Bool, in object: [String: JSONValue], _ archive: JSONValue?
+    ) -> Any? {
+        if let archive { return try? property.nestedModelType?.unarchived(from: archive) }
+        guard isDirty, let json = property.keyFound(in: object)?.value(in: object) else { return nil }
+        var log = RepairLog()
+        return property.decode(json, repairs: &log)
+    }
+}
+
+extension JSONValue {
+    fileprivate func hasUnsavedState(of name: String) -> Bool {
+        guard case .object(let object) = self else { return false }
+        return object[name] != nil
+    }
+}
+
+extension CollectionCore {
+    /// The models with their unsaved state, in insertion order, and the rejected elements.
+    var archives: [JSONValue] { values(of: \.archive) }
+
+    /// Replaces the content with archived models.
+    func restore(_ archives: [JSONValue], hasChangedMembers: Bool) {
+        transaction {
+            rejected = []
+            var models: [ModelID: Model] = [:]
+            var order: [Model] = []
+            for (index, json) in archives.enumerated() {
+                do {
+                    let model = try type.unarchived(from: json)
+                    if model.tracking.localID == nil { _ = try id(of: json) }
+                    let id = model.modelID
+                    guard models.updateValue(model, forKey: id) == nil else { throw ModelError.duplicate(id) }
+                    order.append(model)
+                } catch {
+                    reject(json, at: index, error)
+                }
+            }
+            replaceMembers(order)
+            self.hasChangedMembers = hasChangedMembers
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Diamond
+
+extension SentObject {
+    /// Makes the sent values saved ones, also those of nested objects.
+    ///
+    /// - Parameters:
+    ///   - answer: The JSON of the object in the response; `nil` if there is none.
+    ///   - later: The visible changes of the saved object that were not answered.
+    func acknowledge(answer: JSONValue?, later: [VisibleChange]) {
+        var members: [String: JSONValue] = [:]
+        if case .object(let object)? = answer { members = object }
+        model.transact(source: .server) {
+            model.tracking.source = model.tracking.source ?? [:]
+            for value in values {
+                let json = value.property.keyFound(in: members)?.value(in: members)
+                acknowledge(value, answer: json, later: later)
+            }
+        }
+    }
+
+    private func acknowledge(_ sent: Value, answer: JSONValue?, later: [VisibleChange]) {
+        let property = sent.property
+        for change in later { change.confirm(sent.value, of: property, on: model) }
+        var source = model.tracking.source ?? [:]
+        property.writeKey(in: source).put(sent.json, into: &source)
+        model.tracking.source = source
+        guard let slot = PropertyVisitor.slots(of: model).first(where: { $0.property === property }) else { return }
+        if let core = slot.nestedCollection {
+            for change in later { change.confirm(sent.members, of: core) }
+            core.acknowledge(sent, answer: answer)
+        } else if sent.isSet {
+            acknowledge(sent, in: slot)
+        }
+        for nested in sent.nested { nested.acknowledge(answer: nested.element(of: answer), later: later) }
+    }
+
+    /// Returns the part of a response that is about this object: the response itself, or an element of an array.
+    private func element(of answer: JSONValue?) -> JSONValue? {
+        guard case .array(let elements)? = answer else { return answer }
+        guard let id = model.serverID else { return nil }
+        return elements.first { element in
+            guard case .object(let object) = element else { return false }
+            return object[type(of: model).idKey].flatMap(ModelID.init(json:)) == id
+        }
+    }
+
+    private func acknowledge(_ sent: Value, in slot: PropertyVisitor.Slot) {
+        let property = sent.property
+        let wasDirty = model.isDirty(property)
+        model.tracking.dirty.removeAll { $0.property === property }
+        model.tracking.repairs.removeAll { $0.key == property.key }
+        // The JSON may have less precision than the value, such as that of a date.
+        if property.areSame(slot.value, sent.value) || property.encode(slot.value) == sent.json { return }
+        // A value that was set back to the last synced one is not dirty, although the server now has the sent value.
+        let isSet = wasDirty || property.areSame(sent.current, sent.value)
+        if isSet, !property.areSame(slot.value, sent.current), let original = property.original(sent.value) {
+            // The value was set during the save.
+            model.tracking.dirty.append(DirtyProperty(property: property, original: original))
+        } else {
+            let arriving = PropertyVisitor.Slot(property: property, value: sent.value)
+            for change in PropertyVisitor.assign([arriving], to: model) { model.note(change) }
+            model.adoptNested(sent.value, in: property)
+        }
+    }
+}
+
+extension CollectionCore {
+    /// Makes the sent members the saved ones. New members get the ids of the response.
+    fileprivate func acknowledge(_ sent: SentObject.Value, answer: JSONValue?) {
+        transaction {
+            if sent.hasLaterMembers { applyMembers(of: sent) }
+            if allModels.elementsEqual(sent.members, by: ===) { hasChangedMembers = false }
+            if case .array(let elements)? = answer { settle(sent.nested.filter { $0.newJSON != nil }, as: elements) }
+        }
+    }
+
+    /// Sets members that have become visible now. Members that were added in the meantime stay.
+    private func applyMembers(of sent: SentObject.Value) {
+        let known = Set(sent.earlierMembers.map(ObjectIdentifier.init) + sent.members.map(ObjectIdentifier.init))
+        let added = allModels.filter { !known.contains(ObjectIdentifier($0)) }
+        try? setModels(sent.members + added)
+    }
+
+    /// Gives sent new members the ids of their elements in a response, found by their values or else by their order.
+    /// Members without an element are removed, because the response has all elements that were sent.
+    private func settle(_ sent: [SentObject], as elements: [JSONValue]) {
+        var sent = sent.filter { $0.model.isNew && entry(of: $0.model) != nil }
+        if sent.isEmpty { return }
+        var unknown = elements.filter { element in (try? id(of: element)).map { entries[$0] == nil } ?? false }
+        unknown.removeAll { element in
+            guard let index = sent.firstIndex(where: { $0.newJSON?.isContained(in: element) ?? false }) else {
+                return false
+            }
+            settle(sent.remove(at: index).model, as: element)
+            return true
+        }
+        if unknown.count == sent.count { return zip(sent, unknown).forEach { settle($0.model, as: $1) } }
+        let hadChangedMembers = hasChangedMembers
+        for object in sent { entry(of: object.model).map { remove($0, reason: .replaced) } }
+        hasChangedMembers = hadChangedMembers
+    }
+
+    private func settle(_ member: Model, as element: JSONValue) {
+        guard let id = try? id(of: element) else { return }
+        member.replaceDuplicate(id: id)
+        member.setServerID(id)
+    }
+}
+
+extension Model {
+    /// Replaces another live instance with an id that the server has given this object. A load may have created the
+    /// instance before the response to the save arrived.
+    final func replaceDuplicate(id: ModelID) {
+        guard id != serverID, let context, let duplicate = context.existing(type(of: self), id: id), duplicate !== self
+        else { return }
+        context.detach(duplicate)
+        for link in duplicate.links {
+            if let entry = link as? Entry { entry.owner?.replace(entry, with: self) }
+            if let child = link as? ChildLink { child.replaceChild(with: self) }
+        }
+    }
+}

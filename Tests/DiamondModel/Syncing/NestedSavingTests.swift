@@ -1,0 +1,251 @@
+import Diamond
+import DiamondModel
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import Testing
+
+/// Saves of objects that contain objects: each way to save, each place of a change, and whoever looks at the object.
+@ModelActor
+@Suite(.timeLimit(.minutes(2))) struct NestedSavingTests {
+    /// The ways by which a change of an object reaches the server.
+    enum Way: String, CaseIterable, Sendable {
+        case save, optimistic, wait, queued, queuedInBackground, replace, upload, sync
+    }
+
+    /// Who knows the object besides its user.
+    enum Holder: String, CaseIterable, Sendable { case nobody, observer, collection }
+
+    /// The object of a test, and what keeps it alive or looks at it.
+    @ModelActor
+    private final class World<Order: NestedOrder> {
+        let api = QueuedAPI()
+        let program: QueuedAPI.Program
+        let order: Order
+        private let list: ModelCollection<Order>
+        private var token: ObserverToken?
+
+        init(_ holder: Holder) throws {
+            program = try api.start()
+            api.put(OrderPart.json, at: 7)
+            list = ModelCollection(context: program.context)
+            order = try program.context.model(from: OrderPart.json)
+            if holder == .collection { try list.add(order) }
+            if holder == .observer { token = order.observe { _ in } }
+        }
+
+        func save(_ part: OrderPart, _ way: Way) async throws {
+            switch way {
+            case .save:
+                order.change(part)
+                try await order.save()
+            case .optimistic: try await order.save { $0.change(part) }
+            case .wait: try await order.save(.wait) { $0.change(part) }
+            case .queued: try await order.save(.queued) { $0.change(part) }
+            case .queuedInBackground:
+                try await order.save(.queuedInBackground) { $0.change(part) }
+                try await program.drain(Order.self)
+            case .replace: try await order.save(as: .replace) { $0.change(part) }
+            case .upload, .sync:
+                list.source = PageSource(program.engine, Request("notes"))
+                order.change(part)
+                if !list.contains(order) { try list.add(order) }
+                if way == .upload { try await list.upload() } else { try await list.sync() }
+            }
+        }
+    }
+
+    private func check<Order: NestedOrder>(
+        _: Order.Type, _ part: OrderPart, _ way: Way, _ holder: Holder
+    ) async throws {
+        let world = try World<Order>(holder)
+        let (order, api) = (world.order, world.api)
+        let case_ = Comment(rawValue: "\(Order.self) \(part) \(way) \(holder)")
+        let expected = try Order.decoded(from: OrderPart.json)
+        expected.change(part)
+        let parts = order.parts
+        try await world.save(part, way)
+        let changes = api.calls.filter { $0.method != "GET" }
+        #expect(changes.count == 1, case_)
+        if way == .replace {
+            #expect(changes.first?.body == expected.json, case_)
+        } else {
+            #expect(changes.first?.body == .object([part.key: expected.json[part.key] ?? .null]), case_)
+        }
+        #expect(!order.isDirty && order.changedJSON == [:], case_)
+        #expect(order.json == api.notes[7], case_)
+        let isKept = parts.filter { old in order.parts.contains { $0 === old } }.count
+        #expect(isKept >= parts.count - 1, case_)
+        try await order.save()
+        #expect(api.calls.filter { $0.method != "GET" }.count == 1, case_)
+        order.rollback()
+        #expect(order.json == api.notes[7], case_)
+    }
+
+    @Test(arguments: OrderPart.allCases, Way.allCases)
+    func `A change of a nested object is saved, by whatever save, whoever looks`(
+        _ part: OrderPart, _ way: Way
+    ) async throws {
+        for holder in Holder.allCases {
+            try await check(ByHand.Order.self, part, way, holder)
+            #if Macros
+            try await check(OrdersByMacro.Order.self, part, way, holder)
+            #endif
+        }
+    }
+
+    @Test(arguments: OrderPart.allCases, [SaveMode.optimistic, .wait, .queued])
+    func `A refused change of a nested object is undone`(_ part: OrderPart, _ mode: SaveMode) async throws {
+        for holder in Holder.allCases {
+            let world = try World<ByHand.Order>(holder)
+            let order = world.order
+            let parts = order.parts
+            world.api.answerOnce(StubAPI.Answer(422))
+            await #expect(throws: (any Error).self) { try await order.save(mode) { $0.change(part) } }
+            #expect(order.json == OrderPart.json && !order.isDirty, "\(holder)")
+            #expect(order.parts.map(ObjectIdentifier.init) == parts.map(ObjectIdentifier.init), "\(holder)")
+        }
+    }
+
+    @Test(arguments: OrderPart.allCases, [SaveMode.optimistic, .wait, .queued])
+    func `A created object is sent with its nested objects, once`(_ part: OrderPart, _ mode: SaveMode) async throws {
+        let api = QueuedAPI()
+        let program = try api.start()
+        let list = ModelCollection<ByHand.Order>(context: program.context)
+        let order = ByHand.Order()
+        order.change(.newMember)
+        order.change(.newOptional)
+        order.change(part)
+        try await list.create(order, mode)
+        #expect(api.calls.count == 1 && api.notes.count == 1)
+        #expect(!order.isDirty && !order.isNew && list.count == 1)
+        #expect(order.json == api.notes.values.first)
+        #expect(order.lines.allModels.allSatisfy { !$0.isNew })
+        try await list.upload()
+        #expect(api.calls.count == 1)
+    }
+
+    @Test(arguments: OrderPart.allCases, [SaveMode.optimistic, .wait])
+    func `A refused deletion leaves the unsaved changes of nested objects`(
+        _ part: OrderPart, _ mode: SaveMode
+    ) async throws {
+        let world = try World<ByHand.Order>(.collection)
+        world.order.change(part)
+        let before = world.order.changedJSON
+        world.api.answerOnce(StubAPI.Answer(422))
+        await #expect(throws: (any Error).self) { try await world.order.destroy(mode) }
+        #expect(world.order.isDirty && world.order.changedJSON == before)
+        try await world.order.destroy(mode)
+        #expect(world.api.notes.isEmpty)
+    }
+
+    @Test(arguments: OrderPart.allCases)
+    func `A change that waits for the server is not visible before, also in nested objects`(
+        _ part: OrderPart
+    ) async throws {
+        let world = try World<ByHand.Order>(.nobody)
+        let gate = Gate()
+        world.api.waitOnce { await gate.wait() }
+        let save = Task { try await world.order.save(.wait) { $0.change(part) } }
+        for _ in 0..<20 { await Task.yield() }
+        #expect(world.order.json == OrderPart.json && !world.order.isDirty)
+        gate.open()
+        try await save.value
+        #expect(world.order.json == world.api.notes[7] && world.order.json != OrderPart.json)
+    }
+
+    // MARK: New elements
+
+    @Test(arguments: [true, false])
+    func `New elements get the ids of the answer, also if the server changes their values`(
+        _ hasContext: Bool
+    ) async throws {
+        let api = StubAPI { _ in
+            StubAPI.Answer(200, ["id": 7, "lines": [["id": 5, "name": "TEA"], ["id": 6, "name": "milk"]]])
+        }
+        let context = ModelContext(engine: api.engine)
+        let order: ByHand.Order = try context.model(from: ["id": 7, "title": "t", "lines": []])
+        let lines = [ByHand.Line(), ByHand.Line()]
+        (lines[0].name, lines[1].name) = ("tea", "milk")
+        try order.lines.set(lines)
+        try await order.save()
+        #expect(order.lines.map(\.modelID) == [5, 6] && order.lines.map(\.name) == ["TEA", "milk"])
+        #expect(order.lines[0] === lines[0] && order.lines[1] === lines[1])
+        #expect(!order.isDirty)
+    }
+
+    @Test func `A sent element that the answer lacks is removed, and one added meanwhile stays`() async throws {
+        let gate = Gate()
+        let api = StubAPI { _ in
+            await gate.wait()
+            return StubAPI.Answer(200, ["id": 7, "lines": [["id": 5, "name": "tea"]]])
+        }
+        let context = ModelContext(engine: api.engine)
+        let order: ByHand.Order = try context.model(from: ["id": 7, "title": "t", "lines": []])
+        let lines = ["tea", "air", "late"].map { name in
+            let line = ByHand.Line()
+            line.name = name
+            return line
+        }
+        try order.lines.set(Array(lines[..<2]))
+        let save = Task { try await order.save() }
+        await untilTrue { api.calls.count == 1 }
+        try order.lines.add(lines[2])
+        gate.open()
+        try await save.value
+        #expect(order.lines.map(\.name) == ["tea", "late"] && order.lines[0] === lines[0])
+        #expect(order.isDirty && order.lines[0].modelID == 5)
+    }
+
+    // MARK: Patches of nested objects
+
+    /// An order whose class sends only the members that were set.
+    final class PatchedOrder: Model {
+        static let shop = Property(\PatchedOrder.shop, "shop")
+        private var _shop = ByHand.Author()
+
+        var shop: ByHand.Author {
+            get { read(Self.shop, from: _shop) }
+            set { write(Self.shop, from: _shop, to: newValue) { _shop = $0 } }
+        }
+
+        override class var resource: Request? { Request("notes") }
+        override class var patchesNestedModels: Bool { true }
+
+        override func visit(_ visitor: PropertyVisitor) {
+            super.visit(visitor)
+            _shop = visitor.visit(Self.shop, with: _shop)
+        }
+    }
+
+    @Test func `A class may send only those members of nested models that were set`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let context = ModelContext(engine: api.engine)
+        let order: PatchedOrder = try context.model(
+            from: ["id": 7, "shop": ["name": "s", "since": 1900, "home": ["city": "Nara", "zip": 3]]])
+        try await order.save { $0.shop.name = "S" }
+        #expect(api.calls.last?.body == ["shop": ["name": "S"]])
+        try await order.save {
+            let other = ByHand.Author()
+            other.name = "T"
+            other.home.city = "Nara"
+            $0.shop = other
+        }
+        #expect(api.calls.last?.body == ["shop": ["name": "T", "since": nil, "home": ["zip": 0]]])
+        #expect(!order.isDirty)
+    }
+
+    @Test func `A queued patch of nested members has what earlier patches have not`() async throws {
+        let api = QueuedAPI()
+        let program = try api.start()
+        let json: JSONValue = ["id": 7, "shop": ["name": "s", "home": ["city": "Nara", "zip": 3]]]
+        api.put(json, at: 7)
+        let order: PatchedOrder = try program.context.model(from: json)
+        api.isOnline = false
+        try await order.save(.queued) { $0.shop.name = "S" }
+        try await order.save(.queued) { $0.shop.name = "s" }
+        #expect(try program.waiting.count == 1)
+        let request = try #require(try program.queue.request(of: program.waiting[0].id))
+        #expect(request.body?.jsonValue == ["shop": ["name": "s"]])
+    }
+}
