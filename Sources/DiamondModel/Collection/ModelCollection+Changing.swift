@@ -95,7 +95,10 @@ extension ModelCollection {
 
 extension ModelCollection {
     /// The elements of JSON arrays that could not be read as models, with the reasons. ``json`` contains them.
-    public var rejected: [Rejection] { core.rejected }
+    public var rejected: [Rejection] {
+        track()
+        return core.rejected
+    }
 
     /// The models as a JSON array in insertion order, including the rejected elements.
     public var json: JSONValue { core.json }

@@ -33,7 +33,10 @@ extension Model {
     }
 
     /// The values that were missing or invalid in the JSON.
-    public final var repairs: [Repair] { tracking.repairs }
+    public final var repairs: [Repair] {
+        trackSyncState()
+        return tracking.repairs
+    }
 
     /// Returns the nested object of a property: the live instance, with its merge staged, or a new object.
     static func nested(in json: JSONValue, log: inout RepairLog) throws -> Self {

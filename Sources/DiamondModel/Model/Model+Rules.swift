@@ -3,14 +3,19 @@ import Diamond
 extension Model {
     /// The rules that the current values break. A model with violations cannot be saved.
     public final var violations: [Violation] {
-        PropertyVisitor.slots(of: self).flatMap { slot in
+        let slots = PropertyVisitor.slots(of: self)
+        track(slots)
+        return slots.flatMap { slot in
             brokenRules(of: slot).map { Violation(key: slot.property.key, rule: $0) }
         }
     }
 
     /// The rules by which setters and keyed writes have rejected values. Entries stay until the property accepts
     /// another value.
-    public final var rejections: [Violation] { tracking.rejections }
+    public final var rejections: [Violation] {
+        trackSyncState()
+        return tracking.rejections
+    }
 
     /// Checks the rules of all properties, before a save.
     ///
@@ -22,8 +27,11 @@ extension Model {
 
     /// Records the rules that reject a value, in place of earlier ones. There are none if the value was set.
     final func reject(_ property: AnyProperty, for broken: [String]) {
+        let before = tracking.rejections
+        if before.isEmpty, broken.isEmpty { return }
         tracking.rejections.removeAll { $0.key == property.key }
         tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }
+        if tracking.rejections != before { syncStateDidChange() }
     }
 
     /// Returns the id rules that a value breaks: `unique` if another model has the id, `id` if it would remove the id.

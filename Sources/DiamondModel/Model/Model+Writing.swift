@@ -22,7 +22,9 @@ extension Model {
     /// The properties that were set since the last sync, as JSON for the body of a PATCH.
     public final var changedJSON: JSONValue {
         var object: [String: JSONValue] = [:]
-        for slot in PropertyVisitor.slots(of: self) where isChanged(slot) {
+        let slots = PropertyVisitor.slots(of: self)
+        track(slots)
+        for slot in slots where isChanged(slot) {
             slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
         }
         return .object(object)
@@ -39,7 +41,9 @@ extension Model {
 
     private func object() -> [String: JSONValue] {
         var object = tracking.source ?? [:]
-        for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
+        let slots = PropertyVisitor.slots(of: self)
+        track(slots)
+        for slot in slots where slot.property.access != .transient {
             let isNew = tracking.source == nil && slot.property.access == .user
             guard isNew || isChanged(slot) || hasOwnState(slot) else { continue }
             slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)

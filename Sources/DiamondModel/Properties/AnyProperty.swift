@@ -70,6 +70,7 @@ public class AnyProperty: @unchecked Sendable {
     var isRequired: Bool { false }
     func nestedModel(in value: Any) -> Model? { nil }
     func nestedCollection(in value: Any) -> CollectionCore? { nil }
+    func access(on model: Model) {}
     func willSet(on model: Model) {}
     func didSet(on model: Model) {}
     func original(_ value: Any) -> AnyOriginal? { nil }
