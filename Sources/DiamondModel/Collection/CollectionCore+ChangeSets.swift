@@ -89,8 +89,8 @@ extension CollectionCore {
         return BatchPlan.RowChange(old: old, new: new, isUpdated: entry.isUpdated, isInPlace: isInPlace)
     }
 
-    /// Adds the models of inserted sections, of the rows in operations after a rearrangement, and of untouched rows that
-    /// move.
+    /// Adds the models of inserted sections, of all rows with operations after a rearrangement, and of untouched rows
+    /// that move.
     private func fill(_ changes: inout CollectionChanges) {
         changes.insertedSections = changes.plan.insertedSections.map { index in
             let section = sections[index]

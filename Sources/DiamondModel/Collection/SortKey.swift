@@ -15,7 +15,9 @@ public struct SortKey<Object: Model> {
     public init(_ name: String, comparing compare: @escaping (Object, Object) -> ComparisonResult) {
         self.init(
             name,
-            rule: SortRule { compare(unsafeDowncast($0, to: Object.self), unsafeDowncast($1, to: Object.self)).rawValue })
+            rule: SortRule {
+                compare(unsafeDowncast($0, to: Object.self), unsafeDowncast($1, to: Object.self)).rawValue
+            })
     }
 
     /// Creates a criterion from a Foundation comparator.
@@ -46,8 +48,8 @@ public struct SortKey<Object: Model> {
 
 /// A type-erased sort criterion.
 ///
-/// Reading a key is slower than comparing two. A search reads the key of the searched model once, and sorting reads each
-/// key once.
+/// Reading a key is slower than comparing two. A search reads the key of the searched model once, and sorting reads
+/// each key once.
 @usableFromInline
 struct SortRule {
     /// Returns the comparison of models with the given one.
@@ -66,7 +68,8 @@ struct SortRule {
 
     /// Creates a rule that compares keys.
     @inlinable
-    init<Value: Equatable>(reading read: @escaping (Model) -> Value, comparing compare: @escaping (Value, Value) -> Int) {
+    init<Value: Equatable>(reading read: @escaping (Model) -> Value, comparing compare: @escaping (Value, Value) -> Int)
+    {
         self.init(
             comparison: { model in
                 let value = read(model)

@@ -188,7 +188,7 @@ extension Model {
     final func addCollections(to waiting: inout WaitingCollections) {
         guard !tracking.isForwarding else { return }
         tracking.isForwarding = true
-        for link in links { link.addCollections(to: &waiting) }
+        for link in tracking.links { link.takeUnretainedValue().addCollections(to: &waiting) }
         tracking.isForwarding = false
     }
 

@@ -30,10 +30,11 @@ extension Model {
     /// Returns whether a merge of an object would change nothing: the server has sent the same values before, and no
     /// property was set since.
     ///
-    /// `false` for a model with nested models or collections, which change by themselves, and while the merge would have
-    /// to be recorded for calls that are under way.
+    /// `false` for a model with nested models or collections, which change by themselves, and while the merge would
+    /// have to be recorded for calls that are under way.
     final func hasMerged(_ object: [String: JSONValue]) -> Bool {
-        guard tracking.dirty.isEmpty, tracking.repairs.isEmpty, tracking.nesting == .absent, let source = tracking.source,
+        guard tracking.dirty.isEmpty, tracking.repairs.isEmpty, tracking.nesting == .absent,
+            let source = tracking.source,
             source.count == object.count, object[Self.idKey].flatMap(ModelID.init(json:)) == tracking.serverID,
             !recordsMerges
         else { return false }

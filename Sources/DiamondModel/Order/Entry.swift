@@ -12,8 +12,8 @@ final class Entry: OwnerLink {
     var row: RowList.Row?
     /// The row at the last commit.
     var oldRow: RowList.Row?
-    /// For a row that was placed by index, regardless of the sort order: whether a model has the values of the sort keys
-    /// as of then, for each sort key whose values are known. `nil` for other rows.
+    /// For a row that was placed by index, regardless of the sort order: whether a model has the values of the sort
+    /// keys as of then, for each sort key whose values are known. `nil` for other rows.
     var pin: [((Model) -> Bool)?]?
     /// Whether the row may be out of order, because changes of the model are being reported.
     var isWaiting = false

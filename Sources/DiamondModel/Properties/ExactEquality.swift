@@ -50,8 +50,8 @@ enum ExactEquality {
         }
     }
 
-    /// Returns whether two values are equal, and their texts have equal bytes. Objects without equality are equal if they
-    /// are identical, and other values without equality never are.
+    /// Returns whether two values are equal, and their texts have equal bytes. Objects without equality are equal if
+    /// they are identical, and other values without equality never are.
     static func areEqual<Value>(_ left: Value, _ right: Value) -> Bool {
         func compare<Equal: Equatable>(_ left: Equal) -> Bool {
             (right as? Equal).map { left == $0 } ?? false

@@ -40,7 +40,8 @@ extension Model {
     final var syncing: ModelSyncing {
         if let syncing = tracking.syncing { return syncing }
         let state = LoadState(
-            hasSource: { [weak self] in self.map { $0.canLoad || $0.hasLostContext } ?? false }, now: { [weak self] in self?.context?.now() ?? Date() }
+            hasSource: { [weak self] in self.map { $0.canLoad || $0.hasLostContext } ?? false },
+            now: { [weak self] in self?.context?.now() ?? Date() }
         )
         let syncing = ModelSyncing(state)
         tracking.syncing = syncing

@@ -38,11 +38,12 @@ import Testing
         #expect(copy.map(\.id) == [1, 3])
     }
 
-    @Test(arguments: [
-        Mistake(text: #""\ud800""#, reason: "surrogate"), Mistake(text: "1e400", reason: "1e400"),
-        Mistake(text: deep, reason: "deeper"), Mistake(text: #"[{"a":1,"a":2},"\udc00"]"#, reason: "surrogate"),
-        Mistake(text: "[[1e400],2]", reason: "1e400"),
-    ] + mistakes)
+    @Test(
+        arguments: [
+            Mistake(text: #""\ud800""#, reason: "surrogate"), Mistake(text: "1e400", reason: "1e400"),
+            Mistake(text: deep, reason: "deeper"), Mistake(text: #"[{"a":1,"a":2},"\udc00"]"#, reason: "surrogate"),
+            Mistake(text: "[[1e400],2]", reason: "1e400"),
+        ] + mistakes)
     func `A text of a list keeps the other elements, whatever the bad one is`(_ mistake: Mistake) async throws {
         let list = "[{\"id\":1,\"text\":\"a\"}, \(mistake.text) ,{\"id\":3,\"text\":\"c\"}]"
         let notes = ModelCollection<Note>(context: ModelContext())

@@ -54,7 +54,8 @@ import Testing
 
     @Test(
         arguments: [
-            "json", "changedJSON", "jsonText", "snapshot", "key", "violations", "validate", "isDirty", "dirtyProperties",
+            "json", "changedJSON", "jsonText", "snapshot", "key", "violations", "validate", "isDirty",
+            "dirtyProperties",
         ], [false, true])
     func `A view that shows a derived value is updated by a setter`(name: String, isObserved: Bool) async throws {
         let derived = try #require(Derived.named(name))
@@ -94,7 +95,8 @@ import Testing
         #expect(try await isNoticed({ derived.read(note) }) { try note.merge(["id": 8]) })
     }
 
-    @Test func `Views are updated by members without a property, a confirmed repair and a rejected value`() async throws {
+    @Test func `Views are updated by members without a property, a confirmed repair and a rejected value`() async throws
+    {
         let note = try note(["id": 1, "stars": 1])
         #expect(try await isNoticed({ note.json }) { try note.merge(["color": "red"]) })
         #expect(await isNoticed({ note.repairs }) { note.text = "" })

@@ -63,7 +63,9 @@ final class CollectionTable<Object: Model>: SimulatedTableSource {
                 failure = "\(moves.count) moves in section \(after), by Heckel's method \(heckel.moves.count)"
             }
         }
-        if generation == collection.generation, new != collection.sections.map({ collection[$0.indices].map(\.modelID) }) {
+        if generation == collection.generation,
+            new != collection.sections.map({ collection[$0.indices].map(\.modelID) })
+        {
             failure = "the change set does not lead to what the collection shows"
         }
     }

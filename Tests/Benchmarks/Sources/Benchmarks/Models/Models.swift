@@ -7,7 +7,8 @@ extension Benchmark {
     static let models = [
         Benchmark(
             name: "collection-insert",
-            method: "one insertion with its change set in a collection of 100,000 rows, sorted by key path and filtered",
+            method:
+                "one insertion with its change set in a collection of 100,000 rows, sorted by key path and filtered",
             unit: "us",
             target: .atMost(10),
             measure: { try Models.insertion() }
