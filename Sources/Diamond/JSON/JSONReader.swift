@@ -3,7 +3,8 @@
 /// It refuses text that two readers could read differently (RFC 7493): a repeated name, a lone surrogate, a number that
 /// is larger than any double. It limits the nesting depth, so that no text can exhaust the stack.
 ///
-/// Numbers keep their digits. For models, the object with such an ambiguity is kept as text, and the others are read.
+/// Numbers keep their digits. For models, the object with such an ambiguity, or the element of a list, is kept as text,
+/// and the others are read.
 struct JSONReader {
     let bytes: [UInt8]
     var position = 0
@@ -26,8 +27,8 @@ struct JSONReader {
     /// Returns the value of a whole text.
     ///
     /// - Parameters:
-    ///   - isolatesFaults: whether the innermost object with an ambiguity, or nested too deeply, is kept as text.
-    ///     Without it, the whole text is refused.
+    ///   - isolatesFaults: whether the innermost object with an ambiguity, or nested too deeply, is kept as text, or
+    ///     the element of the outermost array. Without it, the whole text is refused.
     ///   - maximumDepth: the maximum nesting depth.
     /// - Throws: `malformed` or `ambiguous`, with line and column.
     static func value(
@@ -80,9 +81,7 @@ struct JSONReader {
         let object = try nested { (reader) throws(JSONError) in try reader.readObject() }
         // An object beyond the maximum depth is a part of the text of its owner.
         guard isolatesFaults, let ambiguity, ambiguity.position >= start, depth < maximumDepth else { return object }
-        self.ambiguity = nil
-        let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        return .fragment(JSONFragment(object: text, fault: ambiguity.message))
+        return isolated(from: start, fault: ambiguity.message)
     }
 
     /// Skips a value that is nested too deeply, which is an ambiguity of the object around it.
@@ -98,9 +97,24 @@ struct JSONReader {
         var values: [JSONValue] = []
         if consume(UInt8(ascii: "]")) { return .array(values) }
         while true {
-            values.append(try readValue())
+            values.append(try readElement())
             if try readDelimiter(orEnd: UInt8(ascii: "]")) { return .array(values) }
         }
+    }
+
+    /// Reads an element of an array. In a list, the outermost array, an element with an ambiguity is kept as text.
+    private mutating func readElement() throws(JSONError) -> JSONValue {
+        let start = position
+        let value = try readValue()
+        guard isolatesFaults, depth == 1, let ambiguity, ambiguity.position >= start else { return value }
+        return isolated(from: start, fault: ambiguity.message)
+    }
+
+    /// Returns the text read since a position as a value, and forgets its ambiguity.
+    private mutating func isolated(from start: Int, fault: String) -> JSONValue {
+        ambiguity = nil
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        return .fragment(JSONFragment(object: text, fault: fault))
     }
 
     private mutating func readObject() throws(JSONError) -> JSONValue {

@@ -12,7 +12,10 @@ extension CollectionCore {
             changes.isReset = true
             return changes
         }
-        let rows = snapshot == nil ? touchedRows(&changes) : allRows(&changes)
+        guard let rows = snapshot.map(rows(since:)) ?? touchedRows(&changes) else {
+            changes.isReset = true
+            return changes
+        }
         let plan = BatchPlan(oldSections: changes.oldCounts, newSections: sections.map(\.oldIndex), rows: rows)
         if plan.count > resetLimit { changes.isReset = true; return changes }
         changes.plan = plan
@@ -21,7 +24,7 @@ extension CollectionCore {
     }
 
     /// Returns the touched rows. Their old paths come from the row lists.
-    private func touchedRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
+    private func touchedRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange]? {
         for (index, section) in sections.enumerated() { section.index = index }
         return touched.compactMap { entry in
             let old = entry.oldRow.flatMap { row in
@@ -30,15 +33,20 @@ extension CollectionCore {
             let new = entry.row.map { row in
                 RowPath(section: row.section.index, row: row.section.rows.newIndex(of: row))
             }
-            return change(of: entry, from: old, to: new, isInPlace: entry.row === entry.oldRow, changes: &changes)
+            if let old { changes.before[old] = CollectionChanges.Row(entry) }
+            if let new { changes.after[new] = CollectionChanges.Row(entry) }
+            return change(of: entry, from: old, to: new, isInPlace: entry.row === entry.oldRow)
         }
     }
 
     /// Returns all rows, after everything was rearranged. Compares the old and new rows by Heckel's algorithm ("A
     /// technique for isolating differences between files", 1978). The entries are its symbols.
-    private func allRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
+    ///
+    /// - Returns: `nil` if it is obvious that there are more moves than a change set may have.
+    private func rows(since snapshot: [(section: SectionRecord, entries: [Entry])]) -> [BatchPlan.RowChange]? {
         var olds: [ObjectIdentifier: (Entry, RowPath)] = [:]
-        for (section, old) in (snapshot ?? []).enumerated() {
+        olds.reserveCapacity(snapshot.reduce(0) { $0 + $1.entries.count })
+        for (section, old) in snapshot.enumerated() {
             for (row, entry) in old.entries.enumerated() {
                 olds[ObjectIdentifier(entry)] = (entry, RowPath(section: section, row: row))
             }
@@ -48,34 +56,62 @@ extension CollectionCore {
             for (row, entry) in record.rows.entries.enumerated() {
                 let old = olds.removeValue(forKey: ObjectIdentifier(entry))?.1
                 let new = RowPath(section: section, row: row)
-                change(of: entry, from: old, to: new, isInPlace: false, changes: &changes).map { rows.append($0) }
+                change(of: entry, from: old, to: new, isInPlace: false).map { rows.append($0) }
             }
         }
+        if sections.count == 1, snapshot.count == 1, sections[0].oldIndex == 0, hasManyMoves(rows) { return nil }
         for (entry, old) in olds.values {
-            change(of: entry, from: old, to: nil, isInPlace: false, changes: &changes).map { rows.append($0) }
+            change(of: entry, from: old, to: nil, isInPlace: false).map { rows.append($0) }
         }
         return rows
     }
 
+    /// Returns whether more rows of a section are out of order than a change set may have. The rows are in their new
+    /// order. Of two neighbors in the wrong order, at least one moves.
+    private func hasManyMoves(_ rows: [BatchPlan.RowChange]) -> Bool {
+        var moves = 0
+        var last: Int?
+        for old in rows.lazy.compactMap({ $0.old?.row }) {
+            if let before = last, before > old {
+                moves += 1
+                last = nil
+            } else {
+                last = old
+            }
+        }
+        return moves > resetLimit
+    }
+
     private func change(
-        of entry: Entry, from old: RowPath?, to new: RowPath?, isInPlace: Bool, changes: inout CollectionChanges
+        of entry: Entry, from old: RowPath?, to new: RowPath?, isInPlace: Bool
     ) -> BatchPlan.RowChange? {
-        let row = CollectionChanges.Row(model: entry.model, reason: entry.reason)
-        if let old { changes.before[old] = row }
-        if let new { changes.after[new] = row }
         if old == nil, new == nil { return nil }
         return BatchPlan.RowChange(old: old, new: new, isUpdated: entry.isUpdated, isInPlace: isInPlace)
     }
 
-    /// Adds the models of inserted sections, and of untouched rows that move.
+    /// Adds the models of inserted sections, of all rows with operations after a rearrangement, and of untouched rows
+    /// that move.
     private func fill(_ changes: inout CollectionChanges) {
         changes.insertedSections = changes.plan.insertedSections.map { index in
             let section = sections[index]
             return CollectionChanges.Section(
                 index: index, key: section.key, models: section.rows.entries.map(\.model))
         }
+        if let snapshot {
+            for path in changes.plan.deletions {
+                changes.before[path] = CollectionChanges.Row(snapshot[path.section].entries[path.row])
+            }
+            let pairs = changes.plan.moves + changes.plan.updates
+            for path in changes.plan.insertions + pairs.map(\.new) {
+                changes.after[path] = CollectionChanges.Row(sections[path.section].rows[path.row])
+            }
+        }
         for move in changes.plan.moves where changes.after[move.new] == nil {
             changes.after[move.new] = CollectionChanges.Row(model: model(at: move.new), reason: .moved)
         }
     }
+}
+
+extension CollectionChanges.Row {
+    fileprivate init(_ entry: Entry) { self.init(model: entry.model, reason: entry.reason) }
 }

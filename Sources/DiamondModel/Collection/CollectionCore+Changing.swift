@@ -126,7 +126,7 @@ extension CollectionCore {
         let section = section(for: entry.model)
         let start = sections.firstIndex { $0 === section }.map { offsets[$0] } ?? 0
         put(entry, in: section, at: min(max(index - start, 0), section.rows.count), reason: reason)
-        entry.isPinned = true
+        entry.pin = sorts.map { $0.sameValue?(entry.model) }
     }
 
     // MARK: Removing
@@ -139,7 +139,7 @@ extension CollectionCore {
             removeRow(of: entry, reason: reason)
             entry.reason = reason
             entry.isMember = false
-            entry.isPinned = false
+            entry.pin = nil
             order.remove(entry)
             forget(entry)
         }

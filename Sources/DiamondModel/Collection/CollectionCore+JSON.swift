@@ -26,7 +26,7 @@ extension CollectionCore {
     /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and takes its order.
     func replaceAll(with values: [JSONValue]) {
         transaction {
-            rejected = []
+            if !rejected.isEmpty { rejected = [] }
             var models: [Model] = []
             read(values, refused: { models.append($0) }, receive: { models.append($0) })
             let unsaved = unsavedModels(notIn: models)
@@ -43,7 +43,7 @@ extension CollectionCore {
             read(values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }) { _ in }
         }
         // Failed elements only concern models that stay.
-        self.rejected = rejected
+        if self.rejected != rejected { self.rejected = rejected }
     }
 
     /// Returns the models that stay although they are not in the response: unsaved ones, and those of newer responses.
@@ -72,6 +72,7 @@ extension CollectionCore {
 
     /// Replaces the content with admitted models.
     func replaceMembers(_ models: [Model]) {
+        if order.elementsEqual(models, by: { $0.model === $1 }), isArranged { return }
         transaction {
             let remaining = Set(models.map(ObjectIdentifier.init))
             takeSnapshot()
@@ -170,7 +171,11 @@ extension CollectionCore {
     /// rejected an element, only the member is written.
     var json: JSONValue { .array(values(of: \.json)) }
 
+    /// The elements of the JSON array as an encoder can write them, without those that cannot be read.
+    var encodableValues: [JSONValue] { values(of: \.json).compactMap(\.encodable) }
+
     func values(of form: (Model) -> JSONValue) -> [JSONValue] {
+        track()
         var values = allModels.map(form)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
         for rejection in others.sorted(by: { $0.index < $1.index }) {

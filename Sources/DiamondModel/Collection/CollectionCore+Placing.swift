@@ -4,24 +4,25 @@ extension CollectionCore {
     /// Returns whether a model passes all filters.
     func isVisible(_ model: Model) -> Bool { filters.allSatisfy { $0(model) } }
 
-    /// Returns whether one entry sorts before another: by the sort rules, then by the insertion order.
-    func precedes(_ left: Entry, _ right: Entry) -> Bool {
-        for sort in sorts {
-            switch sort.compare(left.model, right.model) {
-            case ..<0: return true
-            case 1...: return false
-            default: continue
+    /// Returns a function that tells whether another entry sorts before this one: by the sort rules, then by the
+    /// insertion order.
+    private func precedence(over entry: Entry) -> (Entry) -> Bool {
+        let comparisons = sorts.map { $0.comparison(entry.model) }
+        return { other in
+            for compare in comparisons {
+                let order = compare(other.model)
+                if order != 0 { return order < 0 }
             }
+            return other.label < entry.label
         }
-        return left.label < right.label
     }
 
     /// Inserts the row of a visible entry at its sorted position.
     func place(_ entry: Entry, reason: ChangeReason) {
         touch(entry)
-        entry.isPinned = false
+        entry.pin = nil
         let section = section(for: entry.model)
-        let index = section.rows.position { precedes($0, entry) }
+        let index = section.rows.position(where: precedence(over: entry))
         put(entry, in: section, at: index, reason: reason)
     }
 
@@ -49,41 +50,72 @@ extension CollectionCore {
     func modelDidChange(_ entry: Entry, event: ModelEvent) {
         guard entry.isMember, event.depth <= observedDepth else { return }
         transaction {
-            updateRow(of: entry, after: event)
+            if isWaiting {
+                wait(for: entry)
+                entry.isChanged = true
+            } else {
+                updateRows(of: [entry])
+            }
             forward(event)
         }
     }
 
-    private func updateRow(of entry: Entry, after event: ModelEvent) {
-        let isVisible = isVisible(entry.model)
-        switch (entry.row, isVisible) {
-        case (nil, true): place(entry, reason: .unfiltered)
-        case (_?, false): removeRow(of: entry, reason: .filtered)
-        case (nil, false):
-            // The row may return to its old place in this transaction.
-            if entry.oldRow != nil {
-                touch(entry)
-                entry.isUpdated = true
-            }
-        case (let row?, true):
-            touch(entry)
-            entry.isUpdated = true
-            if entry.row === entry.oldRow, entry.reason != .updated { entry.reason = .updated }
-            if !isInPlace(entry, row: row, after: event) {
-                removeRow(of: entry, reason: .moved)
-                place(entry, reason: .moved)
+    /// Updates the rows of models that have changed.
+    ///
+    /// If one is out of order, all rows leave before one enters: a search among the rows needs them in order.
+    func updateRows(of changed: [Entry]) {
+        var staying: [Entry] = []
+        var entering: [Entry] = []
+        for entry in changed where entry.isMember {
+            switch (entry.row, isVisible(entry.model)) {
+            case (nil, true): entering.append(entry)
+            case (_?, false): removeRow(of: entry, reason: .filtered)
+            case (nil, false):
+                // The row may return to its old place in this transaction.
+                if entry.oldRow != nil { noteUpdate(of: entry) }
+            case (_?, true):
+                noteUpdate(of: entry)
+                if entry.row === entry.oldRow, entry.reason != .updated { entry.reason = .updated }
+                staying.append(entry)
             }
         }
+        if staying.contains(where: { !isInPlace($0) }) {
+            if rearrangeMost(entering + staying) { return }
+            let leaving = staying.filter { !$0.isPinned || !isInPlace($0) }
+            for entry in leaving { removeRow(of: entry, reason: .moved) }
+            for entry in leaving { place(entry, reason: .moved) }
+        } else if rearrangeMost(entering) {
+            return
+        }
+        for entry in entering { place(entry, reason: .unfiltered) }
     }
 
-    private func isInPlace(_ entry: Entry, row: RowList.Row, after event: ModelEvent) -> Bool {
+    private func noteUpdate(of entry: Entry) {
+        touch(entry)
+        entry.isUpdated = true
+    }
+
+    /// Rearranges all rows if many of them have to be placed, and none was placed by index.
+    private func rearrangeMost(_ placed: [Entry]) -> Bool {
+        guard placed.count > 100, placed.count > entries.count / 5, !order.contains(where: \.isPinned) else {
+            return false
+        }
+        let hidden = placed.filter { $0.row == nil }
+        arrangeAll()
+        for entry in hidden { entry.reason = .unfiltered }
+        return true
+    }
+
+    private func isInPlace(_ entry: Entry) -> Bool {
+        guard let row = entry.row else { return false }
         if sectionRule != nil, row.section !== section(for: entry.model) { return false }
         if sorts.isEmpty { return true }
-        if entry.isPinned { return !sorts.contains { $0.isAffected(by: event) } }
+        if let pin = entry.pin { return pin.allSatisfy { $0?(entry.model) ?? false } }
         let rows = row.section.rows
         let index = rows.newIndex(of: row)
-        if let before = neighbor(of: index, by: -1, in: rows), precedes(entry, before) { return false }
-        if let after = neighbor(of: index, by: 1, in: rows), precedes(after, entry) { return false }
+        let precedes = precedence(over: entry)
+        if let before = neighbor(of: index, by: -1, in: rows), !precedes(before) { return false }
+        if let after = neighbor(of: index, by: 1, in: rows), precedes(after) { return false }
         return true
     }
 
@@ -91,7 +123,7 @@ extension CollectionCore {
         var index = index + step
         while (0..<rows.count).contains(index) {
             let entry = rows[index]
-            if !entry.isPinned { return entry }
+            if entry.isSorted { return entry }
             index += step
         }
         return nil
@@ -108,10 +140,20 @@ extension CollectionCore {
         if let section = sectionsByKey[key] { return section }
         let section = SectionRecord(key: key)
         sectionsByKey[key] = section
-        let index = sections.firstIndex { sectionRule?.precedes(key, $0.key) ?? false } ?? sections.count
-        sections.insert(section, at: index)
+        sections.insert(section, at: index(ofSection: key))
         sectionsDidChange()
         return section
+    }
+
+    /// Returns the index of a new section among the others, which are sorted.
+    private func index(ofSection key: String) -> Int {
+        var low = 0
+        var high = sections.count
+        while low < high {
+            let middle = (low + high) / 2
+            if sectionRule?.precedes(key, sections[middle].key) ?? false { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 
     /// Creates the sections of an empty collection.
@@ -149,17 +191,45 @@ extension CollectionCore {
         let visible = sorted(order.filter { isVisible($0.model) })
         for entry in order {
             entry.row = nil
-            entry.isPinned = false
-            if entry.oldRow != nil { entry.reason = .moved }
+            entry.pin = nil
         }
+        for entry in visible where entry.oldRow != nil { entry.reason = .moved }
         for (section, entries) in grouped(visible, reusing: old) {
             section.rows.rebuild(entries) { entry, row in entry.row = row }
         }
         sectionsDidChange()
     }
 
+    /// Whether ``arrangeAll()`` would change nothing.
+    var isArranged: Bool {
+        for section in sections {
+            let entries = section.rows.entries
+            let models = entries.map(\.model)
+            let comparisons = sorts.map { $0.comparisonInList(models) }
+            for (index, entry) in entries.enumerated() {
+                let isInSection = sectionRule.map { $0.key(entry.model) == section.key } ?? true
+                guard entry.pin == nil, isInSection, isVisible(entry.model) else { return false }
+                guard index > 0 else { continue }
+                let order = comparisons.lazy.map { $0(index - 1, index) }.first { $0 != 0 } ?? 0
+                if order > 0 || order == 0 && entries[index - 1].label > entry.label { return false }
+            }
+        }
+        return order.allSatisfy { $0.row != nil || !isVisible($0.model) }
+    }
+
+    /// Sorts entries that are in the insertion order.
     private func sorted(_ entries: [Entry]) -> [Entry] {
-        sorts.isEmpty ? entries : entries.sorted { precedes($0, $1) }
+        if sorts.isEmpty { return entries }
+        let models = entries.map(\.model)
+        let comparisons = sorts.map { $0.comparisonInList(models) }
+        let indexes = entries.indices.sorted { left, right in
+            for compare in comparisons {
+                let order = compare(left, right)
+                if order != 0 { return order < 0 }
+            }
+            return left < right
+        }
+        return indexes.map { entries[$0] }
     }
 
     /// Returns the entries by section, including empty sections.

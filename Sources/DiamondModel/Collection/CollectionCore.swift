@@ -22,7 +22,11 @@ final class CollectionCore {
     var sorts: [SortRule] = []
     var sectionRule: SectionRules?
 
-    var rejected: [Rejection] = []
+    var rejected: [Rejection] = [] {
+        didSet { hasOtherRejections = true }
+    }
+    /// Whether ``rejected`` was set in this transaction.
+    private var hasOtherRejections = false
     /// The number of commits.
     private(set) var generation = 0
     /// The maximum number of operations of a change set. A change set with more is a reset.
@@ -51,6 +55,10 @@ final class CollectionCore {
     // MARK: The transaction
 
     private var depth = 0
+    /// The number of models whose changes are being reported.
+    private var reports = 0
+    /// The rows whose models may change.
+    private var waiting: [Entry] = []
     private(set) var origin: ChangeOrigin?
     private(set) var touched: [Entry] = []
     private var hasBegun = false
@@ -153,14 +161,51 @@ extension CollectionCore {
     ) throws(Failure) -> Result {
         if depth == 0 { self.origin = origin }
         depth += 1
-        defer {
-            depth -= 1
-            if depth == 0 {
-                commit()
-                reportDirtiness()
-            }
-        }
+        defer { endTransaction() }
         return try body()
+    }
+
+    private func endTransaction() {
+        depth -= 1
+        guard depth == 0 else { return }
+        reportRejections()
+        commit()
+        reportDirtiness()
+    }
+
+    // MARK: Waiting for events
+
+    /// Whether changes of models are being reported. Their rows are updated at the end, all together.
+    var isWaiting: Bool { reports > 0 }
+
+    func addCollections(to waiting: inout WaitingCollections) { owner?.addCollections(to: &waiting) }
+
+    func beginWaiting() {
+        if depth == 0 { origin = nil }
+        depth += 1
+        reports += 1
+    }
+
+    /// Marks a row whose model may change.
+    func wait(for entry: Entry) {
+        guard !entry.isWaiting else { return }
+        entry.isWaiting = true
+        waiting.append(entry)
+    }
+
+    func endWaiting() {
+        reports -= 1
+        if reports == 0 { updateWaiting() }
+        endTransaction()
+    }
+
+    private func updateWaiting() {
+        let entries = waiting
+        waiting = []
+        for entry in entries { entry.isWaiting = false }
+        let changed = entries.filter(\.isChanged)
+        for entry in changed { entry.isChanged = false }
+        updateRows(of: changed)
     }
 
     /// Marks an entry as changed in this transaction.
@@ -169,6 +214,15 @@ extension CollectionCore {
         guard !entry.isTouched else { return }
         entry.isTouched = true
         touched.append(entry)
+    }
+
+    /// Notifies the observers of ``rejected``, unless the rows have changed, too.
+    private func reportRejections() {
+        guard hasOtherRejections else { return }
+        hasOtherRejections = false
+        if hasBegun { return }
+        willObserve()
+        didObserve()
     }
 
     private func begin() {

@@ -8,12 +8,24 @@ enum Initials {
 
     /// Returns the key of a text's section.
     static func key(of text: String) -> String {
+        if let key = asciiKey(of: text) { return key }
         guard let first = text.trimmingCharacters(in: .whitespacesAndNewlines).first else { return rest }
         if let row = kanaRow(of: first) { return row }
         let folded = String(first).folding(options: [.diacriticInsensitive, .widthInsensitive], locale: nil)
             .uppercased()
         guard let letter = folded.first, ("A"..."Z").contains(letter) else { return rest }
         return String(letter)
+    }
+
+    /// Returns the key of a text whose first character is ASCII, the usual case; `nil` for other texts.
+    private static func asciiKey(of text: String) -> String? {
+        var bytes = text.utf8.makeIterator()
+        // A mark of another script may follow, which changes the character.
+        guard let first = bytes.next(), (0x21..<0x7F).contains(first), bytes.next().map({ $0 < 0x80 }) ?? true else {
+            return nil
+        }
+        let letter = first & ~0x20
+        return (0x41...0x5A).contains(letter) ? String(UnicodeScalar(letter)) : rest
     }
 
     /// Returns the row of a kana: hiragana or katakana, full or half width, small or voiced.

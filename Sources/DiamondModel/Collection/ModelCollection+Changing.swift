@@ -20,7 +20,7 @@ extension ModelCollection {
 
     /// Inserts a model at an index, or as near to it as its section allows.
     ///
-    /// With sort keys the row stays there until the next ``sort()``, or until a property changes that a sort key reads.
+    /// With sort keys the row stays there until the next ``sort()``, or until the value of a sort key changes.
     ///
     /// - Throws: ``ModelError`` as ``add(_:)`` does, and `outOfRange`.
     @discardableResult
@@ -95,7 +95,10 @@ extension ModelCollection {
 
 extension ModelCollection {
     /// The elements of JSON arrays that could not be read as models, with the reasons. ``json`` contains them.
-    public var rejected: [Rejection] { core.rejected }
+    public var rejected: [Rejection] {
+        track()
+        return core.rejected
+    }
 
     /// The models as a JSON array in insertion order, including the rejected elements.
     public var json: JSONValue { core.json }

@@ -95,7 +95,10 @@ public final class ModelCollection<Object: Model>: Observable {
     public var context: ModelContext? { core.context }
 
     /// The number of the current state. Every change set increases it by one.
-    public var generation: Int { core.generation }
+    public var generation: Int {
+        track()
+        return core.generation
+    }
 
     // MARK: Transactions and observers
 

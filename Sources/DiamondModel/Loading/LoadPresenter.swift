@@ -1,20 +1,22 @@
 import Diamond
 import Foundation
+public import Observation
 
 /// Decides how to present an object that is loaded, and when to load it.
 ///
 /// The view calls ``appear()`` and ``disappear()``, and shows the presentations that it receives. Observers receive
 /// nothing about a replaced model, and nothing while the view is off screen. When it appears, they receive the current
 /// state.
+@Observable
 public final class LoadPresenter {
     /// The object that is shown.
     public var model: (any Loadable)? {
         didSet { if model !== oldValue { modelDidChange() } }
     }
 
-    private var tokens: [ObserverToken] = []
-    private var isOnScreen = false
-    private let observers = Observers<Presentation>()
+    @ObservationIgnored private var tokens: [ObserverToken] = []
+    @ObservationIgnored private var isOnScreen = false
+    @ObservationIgnored private let observers = Observers<Presentation>()
 
     public init(_ model: (any Loadable)? = nil) {
         self.model = model
@@ -28,8 +30,7 @@ public final class LoadPresenter {
     /// The current presentation of the model.
     public var presentation: Presentation {
         guard let model else { return .nothing }
-        let hasContent = model.isLoaded && model.hasContent
-        return Presentation(of: model.loadState, hasContent: hasContent, describe: describeError)
+        return Presentation(of: model.loadState, hasContent: model.hasContent, describe: describeError)
     }
 
     /// Whether to show an activity indicator with the content, because it is being loaded again.

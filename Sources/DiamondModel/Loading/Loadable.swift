@@ -74,7 +74,7 @@ public protocol Loadable: AnyObject {
     /// Whether there may be more to load. `false` by default.
     var hasMore: Bool { get }
 
-    /// Whether there is content to show. `true` by default.
+    /// Whether there is content to show, whether or not it came with a load. By default, whether the object is loaded.
     var hasContent: Bool { get }
 
     /// Calls `receive` after changes of the content, until the token is deallocated. Never by default.
@@ -87,7 +87,7 @@ extension Loadable {
     public func resetSource() {}
     public var loadContext: ModelContext? { nil }
     public var hasMore: Bool { false }
-    public var hasContent: Bool { true }
+    public var hasContent: Bool { isLoaded }
     public func observeContent(_ receive: @escaping () -> Void) -> ObserverToken? { nil }
 }
 

@@ -133,6 +133,7 @@ extension RepairLog {
     /// - Returns: `false` if the JSON is not an object, or if there is no staging.
     mutating func merge(_ json: JSONValue, into model: Model) -> Bool {
         guard let staging, case .object(let object) = json else { return false }
+        if model.hasMerged(object) { return true }
         staging.attempt {
             let plan = MergePlan(object, into: model, staging: staging, context: context)
             note(plan.violations)

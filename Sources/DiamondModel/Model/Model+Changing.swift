@@ -84,8 +84,8 @@ extension Model {
 
     @usableFromInline
     final func changed<Owner: Model, Value>(_ property: Property<Owner, Value>, from old: Value, to new: Value) {
-        transact(source: .user) {
-            tracking.repairs.removeAll { $0.key == property.key }
+        transact(source: .user, isSetter: true) {
+            removeRepairs(of: property)
             tracking.markDirty(property, from: old, to: new, areSame: property.form.areSame)
             note(PropertyChange(property: property, old: old, new: new))
             if property.isNested { adoptNested(new, in: property) }
@@ -116,14 +116,22 @@ extension Model {
         try transact(source: .user, body)
     }
 
+    /// Runs `body`, and reports its changes in one event.
+    ///
+    /// - Parameter isSetter: Whether `body` only sets a property, so that no other model changes meanwhile.
     final func transact<Result, Failure: Error>(
-        source: ChangeSource, _ body: () throws(Failure) -> Result
+        source: ChangeSource, isSetter: Bool = false, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if tracking.transactionDepth == 0 { tracking.stateBefore = tracking.state }
+        let isOutermost = tracking.transactionDepth == 0
+        if isOutermost { tracking.stateBefore = tracking.state }
+        let waiting = isOutermost && !isSetter ? WaitingCollections(above: self) : nil
+        let before = isOutermost && !isSetter ? tracking.syncState : nil
         tracking.transactionDepth += 1
         defer {
             tracking.transactionDepth -= 1
-            if tracking.transactionDepth == 0 { reportPendingChanges(source: source) }
+            if let before, !tracking.hasSyncState(before) { syncStateDidChange() }
+            if isOutermost { reportPendingChanges(source: source) }
+            waiting?.end()
         }
         return try body()
     }
@@ -154,7 +162,10 @@ extension Model {
 
     private func report(_ event: ModelEvent) {
         if !event.changes.isEmpty { tracking.observers?.notify(event) }
+        let links = links
+        let waiting = links.count > 1 ? WaitingCollections(above: self) : nil
         for link in links { link.receive(event) }
+        waiting?.end()
     }
 }
 
@@ -192,6 +203,14 @@ extension Model {
 // MARK: Nested models
 
 extension Model {
+    /// Adds the collections whose rows may change with this model, and marks those rows.
+    final func addCollections(to waiting: inout WaitingCollections) {
+        guard !tracking.isForwarding else { return }
+        tracking.isForwarding = true
+        for link in tracking.links { link.takeUnretainedValue().addCollections(to: &waiting) }
+        tracking.isForwarding = false
+    }
+
     /// Receives a change of the nested model in a property, and reports it as a change of this model.
     final func receive(_ event: ModelEvent, from property: AnyProperty) {
         guard !tracking.isForwarding, event.depth < Self.observedDepth else { return }

@@ -32,11 +32,16 @@ extension Model {
     }
 
     /// The properties that were set since the last sync, in the order in which they were first set.
-    public final var dirtyProperties: [AnyProperty] { tracking.dirty.map(\.property) }
+    public final var dirtyProperties: [AnyProperty] {
+        track(PropertyVisitor.slots(of: self))
+        return tracking.dirty.map(\.property)
+    }
 
     /// Whether a property was set since the last sync.
     public final func isDirty(_ property: AnyProperty) -> Bool {
-        tracking.dirty.contains { $0.property === property }
+        property.access(on: self)
+        trackSyncState()
+        return tracking.dirty.contains { $0.property === property }
     }
 }
 

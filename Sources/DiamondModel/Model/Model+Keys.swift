@@ -6,7 +6,12 @@ extension Model {
     /// Assignments only change properties that the user may set. `nil` and `null` set the default. JSON that
     /// ``set(_:to:)`` refuses is ignored, and added to ``rejections`` if the property exists.
     public final subscript(key: String) -> JSONValue? {
-        get { slot(key).map { $0.property.encode($0.value) } }
+        get {
+            slot(key).map { slot in
+                slot.property.access(on: self)
+                return slot.property.encode(slot.value)
+            }
+        }
         set { _ = try? set(key, to: newValue ?? .null) }
     }
 
@@ -52,6 +57,7 @@ extension Model {
     /// The JSON of all properties that the user may set, by key. Nested objects also have their ids.
     public final var snapshot: [String: JSONValue] {
         let slots = PropertyVisitor.slots(of: self).filter(\.isSettable)
+        track(slots)
         return Dictionary(slots.map { ($0.property.key, $0.snapshot) }) { first, _ in first }
     }
 

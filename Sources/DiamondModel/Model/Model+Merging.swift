@@ -1,5 +1,6 @@
 public import Diamond
 public import Foundation
+import Observation
 
 extension Model {
     /// Merges JSON from the server: sets the properties whose keys are present, and clears their dirty bits.
@@ -17,12 +18,33 @@ extension Model {
     public final func merge(_ text: Data) throws { try merge(JSONValue(modelText: text)) }
 
     private func merge(_ object: [String: JSONValue]) throws {
+        if hasMerged(object) { return }
         try checkID(object[Self.idKey].flatMap(ModelID.init(json:)))
         let staging = Staging()
         let plan = MergePlan(object, into: self, staging: staging)
         if !plan.violations.isEmpty { throw ModelError.invalid(plan.violations) }
         staging.commit()
         plan.apply()
+    }
+
+    /// Returns whether a merge of an object would change nothing: the server has sent the same values before, and no
+    /// property was set since.
+    ///
+    /// `false` for a model with nested models or collections, which change by themselves, and while the merge would
+    /// have to be recorded for calls that are under way.
+    final func hasMerged(_ object: [String: JSONValue]) -> Bool {
+        guard tracking.dirty.isEmpty, tracking.repairs.isEmpty, tracking.nesting == .absent,
+            let source = tracking.source,
+            source.count == object.count, object[Self.idKey].flatMap(ModelID.init(json:)) == tracking.serverID,
+            !recordsMerges
+        else { return false }
+        return object.allSatisfy { name, value in source.value(named: name) == value }
+    }
+
+    private var recordsMerges: Bool {
+        guard let context = tracking.context else { return false }
+        let hasOthers = context.answerTime.map(context.order.hasOthers) ?? false
+        return tracking.answerTimes != nil || hasOthers || !context.queuedCalls.isEmpty
     }
 
     /// Reads an array into a nested collection, and adds a repair for each rejected element.
@@ -52,7 +74,7 @@ extension Model {
     final func setServerID(_ id: ModelID?) {
         guard id != tracking.serverID else { return }
         let old = modelID
-        tracking.serverID = id
+        registrar.withMutation(of: self, keyPath: \Model.serverID) { tracking.serverID = id }
         let new = modelID
         context?.rekey(self, from: old, to: new)
         for link in links { link.receiveID(from: old, to: new) }

@@ -40,6 +40,7 @@ extension Model {
 
     private func repairs(visited: inout Set<ObjectIdentifier>) -> [Repair] {
         guard visited.insert(ObjectIdentifier(self)).inserted else { return [] }
+        trackSyncState()
         var repairs = tracking.repairs
         for slot in nestedSlots {
             for (path, model) in slot.nestedModels {

@@ -13,7 +13,9 @@ extension Model {
     private func violations(visited: inout Set<ObjectIdentifier>) -> [Violation] {
         guard visited.insert(ObjectIdentifier(self)).inserted else { return [] }
         var violations: [Violation] = []
-        for slot in PropertyVisitor.slots(of: self) {
+        let slots = PropertyVisitor.slots(of: self)
+        track(slots)
+        for slot in slots {
             violations += brokenRules(of: slot).map { Violation(key: slot.property.key, rule: $0) }
             guard slot.property.isNested, isWritten(slot) else { continue }
             for (path, model) in slot.nestedModels {
@@ -27,7 +29,10 @@ extension Model {
 
     /// The rules by which setters and keyed writes have rejected values. Entries stay until the property accepts
     /// another value.
-    public final var rejections: [Violation] { tracking.rejections }
+    public final var rejections: [Violation] {
+        trackSyncState()
+        return tracking.rejections
+    }
 
     /// Checks the rules of all properties, before a save.
     ///
@@ -39,8 +44,11 @@ extension Model {
 
     /// Records the rules that reject a value, in place of earlier ones. There are none if the value was set.
     final func reject(_ property: AnyProperty, for broken: [String]) {
+        let before = tracking.rejections
+        if before.isEmpty, broken.isEmpty { return }
         tracking.rejections.removeAll { $0.key == property.key }
         tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }
+        if tracking.rejections != before { syncStateDidChange() }
     }
 
     /// Returns the id rules that a value breaks: `unique` if another model has the id, `id` if it would remove the id.

@@ -25,7 +25,9 @@ extension Model {
     /// whole.
     public final var changedJSON: JSONValue {
         var object: [String: JSONValue] = [:]
-        for slot in PropertyVisitor.slots(of: self) where isChanged(slot) {
+        let slots = PropertyVisitor.slots(of: self)
+        track(slots)
+        for slot in slots where isChanged(slot) {
             slot.property.writeKey(in: tracking.source).put(changedJSON(of: slot), into: &object)
         }
         return .object(object)
@@ -54,7 +56,9 @@ extension Model {
 
     private func object() -> [String: JSONValue] {
         var object = tracking.source ?? [:]
-        for slot in PropertyVisitor.slots(of: self) where isWritten(slot) {
+        let slots = PropertyVisitor.slots(of: self)
+        track(slots)
+        for slot in slots where isWritten(slot) {
             slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
         }
         return object

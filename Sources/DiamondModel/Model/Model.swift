@@ -82,10 +82,13 @@ open class Model: Observable {
 
 extension Model {
     /// The server's id, or the local id if there is none yet.
-    public final var modelID: ModelID { tracking.serverID ?? localID }
+    public final var modelID: ModelID { serverID ?? localID }
 
     /// The id from the server; `nil` for a new object.
-    public final var serverID: ModelID? { tracking.serverID }
+    public final var serverID: ModelID? {
+        registrar.access(self, keyPath: \Model.serverID)
+        return tracking.serverID
+    }
 
     /// The id on this device. It stays valid after the server has assigned an id.
     public final var localID: ModelID {

@@ -17,6 +17,8 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let missingID = Code(name: "missingID")
         /// The model belongs to another context.
         public static let otherContext = Code(name: "otherContext")
+        /// The context of the model was released.
+        public static let noContext = Code(name: "noContext")
         /// The property does not exist, or only the server may set it.
         public static let notSettable = Code(name: "notSettable")
         /// The value cannot be written as JSON, because a number in it is not finite.
@@ -58,6 +60,13 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
 extension ModelError {
     static func duplicate(_ id: ModelID) -> ModelError {
         ModelError(.duplicateID, "another live model has the id \(id): merge its JSON into that one instead")
+    }
+
+    static func released(_ type: Model.Type) -> ModelError {
+        ModelError(
+            .noContext,
+            "the ModelContext of this \(type) was released: retain it as long as its models are loaded and saved, or "
+                + "register the model in another one")
     }
 
     static func invalid(_ violations: [Violation]) -> ModelError {

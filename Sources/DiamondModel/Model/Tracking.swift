@@ -12,7 +12,11 @@ struct Tracking {
 
     var serverID: ModelID?
     var localID: ModelID?
-    weak var context: ModelContext?
+    weak var context: ModelContext? {
+        didSet { hadEngine = context?.engine != nil }
+    }
+    /// Whether the model has a context with an engine, or had one that was released since.
+    private(set) var hadEngine = false
 
     /// The links to the collections and models that contain this model. Each removes itself when it is deallocated.
     @usableFromInline var links: [Unmanaged<OwnerLink>] = []
@@ -95,17 +99,25 @@ struct DirtyProperty {
 @usableFromInline
 class OwnerLink {
     let model: Model
+    /// The index in the model's links. A model may have very many, such as the author of all rows of a list.
+    private var index: Int
 
     init(_ model: Model) {
         self.model = model
+        index = model.tracking.links.count
         model.tracking.links.append(.passUnretained(self))
         model.linkChildren()
     }
 
     deinit {
-        let link = Unmanaged.passUnretained(self).toOpaque()
-        model.tracking.links.removeAll { $0.toOpaque() == link }
+        let last = model.tracking.links.removeLast()
+        if last.toOpaque() == Unmanaged.passUnretained(self).toOpaque() { return }
+        model.tracking.links[index] = last
+        last._withUnsafeGuaranteedRef { $0.index = index }
     }
+
+    /// Adds the collections above the model whose rows may change when it reports its changes.
+    func addCollections(to waiting: inout WaitingCollections) {}
 
     /// Receives a change of the model.
     func receive(_ event: ModelEvent) {}
@@ -131,6 +143,8 @@ final class ChildLink: OwnerLink {
         self.property = property
         super.init(child)
     }
+
+    override func addCollections(to waiting: inout WaitingCollections) { parent?.addCollections(to: &waiting) }
 
     override func receive(_ event: ModelEvent) { parent?.receive(event, from: property) }
 

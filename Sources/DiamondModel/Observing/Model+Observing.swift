@@ -48,12 +48,17 @@ public protocol ModelObject: AnyObject {}
 extension Model: ModelObject {}
 
 extension ModelObject where Self: Model {
-    /// Returns the later changes of a property, by its key path.
+    /// Returns the later changes of the value at a key path: of a property, also an inherited or computed one, or of a
+    /// nested model's property within ``Model/observedDepth``.
+    ///
+    /// An event after which the value is equal to the last one is left out.
     public func changes<Value>(_ keyPath: KeyPath<Self, Value>) -> EventSequence<ValueChange<Value>> {
-        changes { event in
-            let change = event.changes.first { $0.path.count == 1 && $0.property.anyKeyPath == keyPath }
-            guard let change, let old = change.old as? Value, let new = change.new as? Value else { return nil }
-            return ValueChange(old: old, new: new)
+        var last = self[keyPath: keyPath]
+        return changes { event in
+            guard let model = event.model as? Self else { return nil }
+            let new = model[keyPath: keyPath]
+            defer { last = new }
+            return ExactEquality.areEqual(last, new) ? nil : ValueChange(old: last, new: new)
         }
     }
 

@@ -12,8 +12,13 @@ final class Entry: OwnerLink {
     var row: RowList.Row?
     /// The row at the last commit.
     var oldRow: RowList.Row?
-    /// Whether the row was placed by index, regardless of the sort order.
-    var isPinned = false
+    /// For a row that was placed by index, regardless of the sort order: whether a model has the values of the sort
+    /// keys as of then, for each sort key whose values are known. `nil` for other rows.
+    var pin: [((Model) -> Bool)?]?
+    /// Whether the row may be out of order, because changes of the model are being reported.
+    var isWaiting = false
+    /// Whether a change of the model was reported, and the row was not updated yet.
+    var isChanged = false
     /// Whether the model is in the collection. A removed entry exists until the commit.
     var isMember = true
     var isTouched = false
@@ -27,6 +32,19 @@ final class Entry: OwnerLink {
     }
 
     var owner: CollectionCore? { core }
+
+    /// Whether the row was placed by index.
+    var isPinned: Bool { pin != nil }
+
+    /// Whether the row is in order among the other sorted rows.
+    var isSorted: Bool { pin == nil && !isWaiting && model.tracking.transactionDepth == 0 }
+
+    override func addCollections(to waiting: inout WaitingCollections) {
+        guard isMember, let core else { return }
+        waiting.add(core)
+        core.wait(for: self)
+        core.addCollections(to: &waiting)
+    }
 
     override func receive(_ event: ModelEvent) { core?.modelDidChange(self, event: event) }
 

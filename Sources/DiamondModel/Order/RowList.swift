@@ -94,8 +94,8 @@ final class RowList {
     /// The entries of the rows at the last commit.
     var oldEntries: [Entry] { chunks.flatMap { $0.rows.filter(\.isOld).map(\.entry) } }
 
-    /// Returns the index after the last unpinned row for which `precedes` is true; 0 if there is none. Among the
-    /// unpinned rows, those for which it is true have to come first.
+    /// Returns the index after the last sorted row for which `precedes` is true; 0 if there is none. Among the sorted
+    /// rows, those for which it is true have to come first.
     func position(where precedes: (Entry) -> Bool) -> Int {
         var low = 0
         var high = chunks.count
@@ -104,7 +104,7 @@ final class RowList {
             guard let (row, place) = firstSorted(from: middle, to: high) else { high = middle; continue }
             if precedes(row.entry) { low = place + 1 } else { high = middle }
         }
-        // `precedes` is true for the first unpinned row of the chunk before `low`, and for no unpinned row of a later
+        // `precedes` is true for the first sorted row of the chunk before `low`, and for no sorted row of a later
         // chunk. So the boundary is in that chunk, or at its end.
         guard low > 0 else { return 0 }
         let chunk = chunks[low - 1]
@@ -115,7 +115,7 @@ final class RowList {
         for place in start..<end {
             let chunk = chunks[place]
             guard chunk.newCount > 0 else { continue }
-            if let row = chunk.rows.first(where: { $0.isNew && !$0.entry.isPinned }) { return (row, place) }
+            if let row = chunk.rows.first(where: { $0.isNew && $0.entry.isSorted }) { return (row, place) }
         }
         return nil
     }
@@ -126,7 +126,7 @@ final class RowList {
         var high = rows.count
         while low < high {
             let middle = (low + high) / 2
-            guard let probe = rows[middle..<high].firstIndex(where: { $0.isNew && !$0.entry.isPinned }) else {
+            guard let probe = rows[middle..<high].firstIndex(where: { $0.isNew && $0.entry.isSorted }) else {
                 high = middle
                 continue
             }
@@ -208,8 +208,8 @@ final class RowList {
         guard !touched.isEmpty else { return }
         var isSparse = false
         for chunk in touched {
-            chunk.rows.removeAll { !$0.isNew }
-            for row in chunk.rows { row.isOld = true }
+            if chunk.newCount < chunk.rows.count { chunk.rows.removeAll { !$0.isNew } }
+            for row in chunk.rows where !row.isOld { row.isOld = true }
             oldCounts.add(chunk.newCount - chunk.oldCount, at: chunk.position)
             chunk.oldCount = chunk.newCount
             chunk.isTouched = false

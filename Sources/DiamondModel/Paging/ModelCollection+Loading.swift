@@ -7,7 +7,7 @@ extension ModelCollection: Loadable {
     /// A collection without a context gets one when its source is set, and its models are registered there. A source
     /// that replaces another is loaded from its start. The models stay until then.
     public var source: PageSource? {
-        get { core.source }
+        get { core.pager.source }
         set {
             core.pager.setSource(newValue)
             guard newValue != nil, core.context == nil else { return }

@@ -1,29 +1,32 @@
 import Diamond
 import Foundation
+import Observation
 
 /// The loading state of a collection: the source, and the position in it.
+@Observable
 final class Pager {
     private(set) var source: PageSource?
     private(set) var position = PagePosition.start
     /// The number of items of the whole list; `nil` if the server does not report it.
     private(set) var total: Int?
     /// The loaded positions. A server that refers to one of them again has no further page.
-    private var visited: Set<PagePosition> = []
+    @ObservationIgnored private var visited: Set<PagePosition> = []
     /// The items of the last page: their ids, or the items themselves if they have none.
-    private var lastItems: [AnyHashable] = []
+    @ObservationIgnored private var lastItems: [AnyHashable] = []
     /// The number of times in a row that the last page was repeated.
-    private var repetitions = 0
+    @ObservationIgnored private var repetitions = 0
     private static let maximumRepetitions = 2
     /// The number of objects that were destroyed since the position was set.
-    private var destroyed = 0
-    private var destroyedAtRequest = 0
+    @ObservationIgnored private var destroyed = 0
+    @ObservationIgnored private var destroyedAtRequest = 0
     /// The number of times that the source was set.
-    private(set) var sourceChanges = 0
+    @ObservationIgnored private(set) var sourceChanges = 0
     /// The requests of the loaded pages, whose responses may be cached.
-    private(set) var requests: [Request] = []
+    @ObservationIgnored private(set) var requests: [Request] = []
     private static let maximumRequests = 1_000
     /// The models that were deleted here and may still be on the server.
     var deleted: [DeletedModel] = []
+    @ObservationIgnored
     private(set) lazy var state = LoadState(hasSource: { [weak self] in self?.source != nil }, now: now)
     private let now: () -> Date
 

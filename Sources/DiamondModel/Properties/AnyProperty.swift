@@ -72,6 +72,7 @@ public class AnyProperty: @unchecked Sendable {
     /// The declared class of a nested model; `nil` for another property.
     var nestedModelType: Model.Type? { nil }
     func nestedCollection(in value: Any) -> CollectionCore? { nil }
+    func access(on model: Model) {}
     func willSet(on model: Model) {}
     func didSet(on model: Model) {}
     func original(_ value: Any) -> AnyOriginal? { nil }

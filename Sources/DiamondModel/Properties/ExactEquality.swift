@@ -50,6 +50,16 @@ enum ExactEquality {
         }
     }
 
+    /// Returns whether two values are equal, and their texts have equal bytes. Objects without equality are equal if
+    /// they are identical, and other values without equality never are.
+    static func areEqual<Value>(_ left: Value, _ right: Value) -> Bool {
+        func compare<Equal: Equatable>(_ left: Equal) -> Bool {
+            (right as? Equal).map { left == $0 } ?? false
+        }
+        if let equatable = left as? any Equatable { return compare(equatable) && areTextsEqual(left, right) }
+        return type(of: left) is AnyClass && (left as AnyObject) === (right as AnyObject)
+    }
+
     /// Returns whether the texts in two equal values have equal bytes.
     static func areTextsEqual<Value>(_ left: Value, _ right: Value) -> Bool {
         func compare<Texts: HasTexts>(_ left: Texts) -> Bool { (right as? Texts).map(left.hasEqualTexts) ?? true }

@@ -85,6 +85,10 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
         return collection(value)
     }
 
+    override func access(on model: Model) {
+        model.registrar.access(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
+    }
+
     override func willSet(on model: Model) {
         model.registrar.willSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
     }

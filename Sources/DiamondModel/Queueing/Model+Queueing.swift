@@ -16,7 +16,7 @@ extension Model {
     ///
     /// The call reads the queue on the calling thread.
     ///
-    /// - Throws: ``ModelError`` `noEngine`, `otherIdentity`; `ReplayError` if the queue cannot be read;
+    /// - Throws: ``ModelError`` `noEngine`, `noContext`, `otherIdentity`; `ReplayError` if the queue cannot be read;
     ///   `ConnectionError` if the current identity cannot be determined.
     public final nonisolated(nonsending) func queuedJobs() async throws -> [ReplayJob] {
         try await ModelQueue.queue(of: self).uncollectedCalls().map(\.job)

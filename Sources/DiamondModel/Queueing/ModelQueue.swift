@@ -36,6 +36,7 @@ struct ModelQueue {
     /// - Throws: As ``ready(for:)``, and `ConnectionError` if the current identity cannot be determined.
     // Not an initializer: the compiler of Swift 6.3 crashes on it in release builds.
     static nonisolated(nonsending) func queue(of model: Model) async throws -> ModelQueue {
+        try model.checkContext()
         guard let context = model.context else {
             throw ModelError(
                 .noEngine, "\(type(of: model)) has no ModelContext, which the answer needs: register it in one")

@@ -9,8 +9,8 @@ extension Model {
     /// success. If the call fails, the object returns to its position in each collection.
     ///
     /// - Parameter mode: The time at which the object leaves its collections.
-    /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noResource`, `otherIdentity`;
-    ///   `CancellationError`.
+    /// - Throws: The `ConnectionError` of the call; ``ModelError`` `noEngine`, `noContext`, `noResource`,
+    ///   `otherIdentity`; `CancellationError`.
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
         // The URL may come from a collection, which the object leaves below.
         syncing.server = server

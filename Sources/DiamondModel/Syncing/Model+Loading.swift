@@ -18,9 +18,18 @@ extension Model: Loadable {
         serverID != nil && server?.engine != nil
     }
 
+    /// Whether the object is loaded, or has come with JSON that has more than its id, as in a list.
+    public final var hasContent: Bool {
+        trackSyncState()
+        return loadState.isLoaded || tracking.source?.contains { $0.key != Self.idKey } == true
+    }
+
+    public final func observeContent(_ receive: @escaping () -> Void) -> ObserverToken? { observe { _ in receive() } }
+
     public final var loadContext: ModelContext? { context }
 
     public final func loader(for load: Load) throws -> (@concurrent @Sendable () async throws -> Loaded)? {
+        try checkContext()
         guard canLoad, load.scope != .more else { return nil }
         let engine = try requiredEngine()
         var request = try request(for: .fetch, body: nil)
@@ -43,6 +52,7 @@ extension Model: Loadable {
     public final func age(of loaded: Loaded) -> Duration? { loaded.age }
 
     public final func invalidator(isErasure: Bool) throws -> (@concurrent @Sendable () async throws -> Void)? {
+        try checkContext()
         guard canLoad else { return nil }
         let engine = try requiredEngine()
         let request = try request(for: .fetch, body: nil)

@@ -73,7 +73,7 @@ extension ModelCollection {
 
     /// The objects that were deleted here and may still be on the server.
     public var deleted: [Object] {
-        (core.pagerIfAny?.deleted ?? []).map { unsafeDowncast($0.model, to: Object.self) }.filter(isDeleted)
+        core.pager.deleted.map { unsafeDowncast($0.model, to: Object.self) }.filter(isDeleted)
     }
 
     /// Sends all changes to the server: the deletions first, then the new and changed objects in their order.

@@ -40,7 +40,8 @@ extension Model {
     final var syncing: ModelSyncing {
         if let syncing = tracking.syncing { return syncing }
         let state = LoadState(
-            hasSource: { [weak self] in self?.canLoad ?? false }, now: { [weak self] in self?.context?.now() ?? Date() }
+            hasSource: { [weak self] in self.map { $0.canLoad || $0.hasLostContext } ?? false },
+            now: { [weak self] in self?.context?.now() ?? Date() }
         )
         let syncing = ModelSyncing(state)
         tracking.syncing = syncing
@@ -66,8 +67,19 @@ extension Model {
         _ = try await context.identities.identity(of: server.list, for: type(of: self), with: engine)
     }
 
+    /// Whether the model had a context with an engine that was released.
+    final var hasLostContext: Bool { tracking.hadEngine && context == nil }
+
+    /// Throws ``ModelError`` `noContext` if the model's context was released.
+    final func checkContext() throws {
+        if hasLostContext { throw ModelError.released(type(of: self)) }
+    }
+
     /// Returns the engine that sends the calls of the object.
+    ///
+    /// - Throws: ``ModelError`` `noContext`, `noEngine`.
     final func requiredEngine() throws -> Engine {
+        try checkContext()
         if let engine = context?.engine ?? server?.engine { return engine }
         throw ModelError(
             .noEngine,

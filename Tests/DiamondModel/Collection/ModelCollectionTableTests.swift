@@ -32,7 +32,7 @@ import Testing
 /// A collection, a naive list as its reference, and a table.
 private final class Game {
     private let collection = ModelCollection<Item>()
-    private(set) var table: CollectionTable
+    private(set) var table: CollectionTable<Item>
     private var list: NaiveList
     private var nextID = 1
     private var token: ObserverToken?

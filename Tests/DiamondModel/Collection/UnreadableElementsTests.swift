@@ -38,6 +38,30 @@ import Testing
         #expect(copy.map(\.id) == [1, 3])
     }
 
+    @Test(
+        arguments: [
+            Mistake(text: #""\ud800""#, reason: "surrogate"), Mistake(text: "1e400", reason: "1e400"),
+            Mistake(text: deep, reason: "deeper"), Mistake(text: #"[{"a":1,"a":2},"\udc00"]"#, reason: "surrogate"),
+            Mistake(text: "[[1e400],2]", reason: "1e400"),
+        ] + mistakes)
+    func `A text of a list keeps the other elements, whatever the bad one is`(_ mistake: Mistake) async throws {
+        let list = "[{\"id\":1,\"text\":\"a\"}, \(mistake.text) ,{\"id\":3,\"text\":\"c\"}]"
+        let notes = ModelCollection<Note>(context: ModelContext())
+        for attempt in 0..<3 {
+            switch attempt {
+            case 0: try notes.upsert(Data(list.utf8))
+            case 1: try notes.set(Data(list.utf8))
+            default:
+                let api = StubAPI { _ in StubAPI.Answer(text: list) }
+                notes.source = PageSource(api.engine, Request("notes"))
+                try await notes.load()
+            }
+            #expect(notes.map(\.id) == [1, 3] && notes.rejected.map(\.index) == [1], "\(attempt)")
+            #expect(notes.rejected.allSatisfy { $0.error.message.contains(mistake.reason) }, "\(notes.rejected)")
+            #expect(notes.json.description.contains(mistake.text))
+        }
+    }
+
     @Test(arguments: mistakes)
     func `A nested collection keeps the other elements, and a repair has the reason`(
         _ mistake: Mistake

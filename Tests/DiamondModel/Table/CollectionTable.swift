@@ -2,19 +2,21 @@ import Diamond
 import DiamondModel
 import DiamondTesting
 
-/// A table of a collection of items, and its source, which returns the rows of the applied change sets.
-final class CollectionTable: SimulatedTableSource {
+/// A table of a collection, and its source, which returns the rows of the applied change sets.
+final class CollectionTable<Object: Model>: SimulatedTableSource {
     let table = SimulatedTable()
-    private var rows: [[Item]] = []
+    private var rows: [[Object]] = []
     private(set) var failure: String?
     private(set) var batches = 0
     private(set) var resets = 0
     private var generation: Int
     private var token: ObserverToken?
-    private let collection: ModelCollection<Item>
+    private let collection: ModelCollection<Object>
+    private let cell: (Object) -> Cell
 
-    init(_ collection: ModelCollection<Item>) {
+    init(_ collection: ModelCollection<Object>, cell: @escaping (Object) -> Cell) {
         self.collection = collection
+        self.cell = cell
         generation = collection.generation
         reload()
         token = collection.observe { [unowned self] in apply($0) }
@@ -22,10 +24,7 @@ final class CollectionTable: SimulatedTableSource {
 
     var counts: [Int] { rows.map(\.count) }
 
-    func cell(at path: RowPath) -> Cell {
-        let item = rows[path.section][path.row]
-        return Cell(id: item.id, version: item.version)
-    }
+    func cell(at path: RowPath) -> Cell { cell(rows[path.section][path.row]) }
 
     private func reload() {
         rows = collection.sections.map { $0.indices.map { collection[$0] } }
@@ -33,7 +32,7 @@ final class CollectionTable: SimulatedTableSource {
         table.reload(from: self)
     }
 
-    private func apply(_ changes: ChangeSet<Item>) {
+    private func apply(_ changes: ChangeSet<Object>) {
         guard failure == nil, changes.newGeneration > generation else { return }
         if changes.isReset { resets += 1; return reload() }
         guard changes.oldGeneration == generation else { failure = "a change set is missing"; return }
@@ -49,10 +48,10 @@ final class CollectionTable: SimulatedTableSource {
         }
     }
 
-    private var ids: [[Int]] { rows.map { $0.map(\.id) } }
+    private var ids: [[ModelID]] { rows.map { $0.map(\.modelID) } }
 
     /// Compares a change set with Heckel's difference of the rows before and after it.
-    private func compare(_ changes: ChangeSet<Item>, _ old: [[Int]], _ new: [[Int]]) {
+    private func compare(_ changes: ChangeSet<Object>, _ old: [[ModelID]], _ new: [[ModelID]]) {
         let inserted = Set(changes.insertedSections.map(\.index))
         let kept = zip(
             old.indices.filter { !changes.deletedSections.contains($0) }, new.indices.filter { !inserted.contains($0) })
@@ -64,13 +63,15 @@ final class CollectionTable: SimulatedTableSource {
                 failure = "\(moves.count) moves in section \(after), by Heckel's method \(heckel.moves.count)"
             }
         }
-        if generation == collection.generation, new != collection.sections.map({ collection[$0.indices].map(\.id) }) {
+        if generation == collection.generation,
+            new != collection.sections.map({ collection[$0.indices].map(\.modelID) })
+        {
             failure = "the change set does not lead to what the collection shows"
         }
     }
 
     /// Returns the rows after a change set, computed from the change set alone.
-    private func updated(by changes: ChangeSet<Item>) -> [[Item]] {
+    private func updated(by changes: ChangeSet<Object>) -> [[Object]] {
         var kept = rows.map { $0.map { Optional($0) } }
         for path in changes.deletions.map(\.path) + changes.moves.map(\.from) { kept[path.section][path.row] = nil }
         var sections = kept.indices.filter { !changes.deletedSections.contains($0) }.map { kept[$0].compactMap { $0 } }
@@ -81,8 +82,14 @@ final class CollectionTable: SimulatedTableSource {
     }
 }
 
+extension CollectionTable where Object == Item {
+    convenience init(_ collection: ModelCollection<Item>) {
+        self.init(collection) { Cell(id: $0.id, version: $0.version) }
+    }
+}
+
 extension Batch {
-    init(_ changes: ChangeSet<Item>) {
+    init(_ changes: ChangeSet<some Model>) {
         self.init(
             deletedSections: changes.deletedSections, insertedSections: changes.insertedSections.map(\.index),
             deletions: changes.deletions.map(\.path), insertions: changes.insertions.map(\.path),

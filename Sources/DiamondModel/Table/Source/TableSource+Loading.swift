@@ -18,7 +18,7 @@ extension TableSource {
         return loading.hasMore ? .ready : .none
     }
 
-    private var hasContent: Bool { loading.map { $0.isLoaded && $0.hasContent } ?? false }
+    private var hasContent: Bool { loading?.hasContent ?? false }
 
     /// Whether there is a next page, and nothing is being loaded.
     var canLoadMore: Bool { more == .ready && loading?.isLoading == false }

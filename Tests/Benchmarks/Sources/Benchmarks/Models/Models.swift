@@ -7,7 +7,8 @@ extension Benchmark {
     static let models = [
         Benchmark(
             name: "collection-insert",
-            method: "one insertion with its change set in a sorted, filtered collection of 100,000 rows",
+            method:
+                "one insertion with its change set in a collection of 100,000 rows, sorted by key path and filtered",
             unit: "us",
             target: .atMost(10),
             measure: { try Models.insertion() }
@@ -35,8 +36,22 @@ extension Benchmark {
             measure: { try Models.decoding() }
         ),
         Benchmark(
+            name: "collection-sort",
+            method: "setting a sort key of an observed collection of 100,000 rows",
+            unit: "ms",
+            target: .atMost(250),
+            measure: { try Models.sorting() }
+        ),
+        Benchmark(
+            name: "collection-set-again",
+            method: "setting the text of 10,000 objects again, to setting it the first time",
+            unit: "x first",
+            target: .atMost(1),
+            measure: { try Models.settingAgain() }
+        ),
+        Benchmark(
             name: "collection-sections",
-            method: "dividing 80,000 rows into sections",
+            method: "dividing 80,000 rows of an observed collection into sections by key path",
             unit: "ms",
             target: .atMost(100),
             measure: { try Models.sectioning() }
@@ -48,11 +63,7 @@ extension Benchmark {
 enum Models {
     static func insertion() throws -> Double {
         let rows = try collection(of: 100_000)
-        rows.sortKeys = [
-            SortKey("rank") {
-                $0.rank == $1.rank ? .orderedSame : $0.rank < $1.rank ? .orderedAscending : .orderedDescending
-            }
-        ]
+        rows.sortKeys = [.by(\.rank, named: "rank")]
         rows.filters["rank"] = Filter { $0.rank >= 0 }
         var insertions = 0
         let token = rows.observe { insertions += $0.insertions.count }
@@ -111,9 +122,32 @@ enum Models {
 
     static func sectioning() throws -> Double {
         let rows = try collection(of: 80_000)
-        let time = seconds { rows.sectionRule = SectionRule { $0.group } }
+        let token = rows.observe { _ in }
+        let time = seconds { rows.sectionRule = .by(\.group) }
         precondition(rows.sections.count == 26)
+        token.cancel()
         return time * 1e3
+    }
+
+    static func sorting() throws -> Double {
+        let rows = try collection(of: 100_000)
+        let token = rows.observe { _ in }
+        let time = seconds { rows.sortKeys = [.by(\.name, order: .reverse, named: "name")] }
+        precondition(rows.count == 100_000)
+        token.cancel()
+        return time * 1e3
+    }
+
+    static func settingAgain() throws -> Double {
+        let text = try JSONEncoder().encode((0..<10_000).map(Record.init))
+        let rows = ModelCollection<Row>(context: ModelContext())
+        rows.sortKeys = [.by(\.name, named: "name")]
+        let token = rows.observe { _ in }
+        let first = try seconds { try rows.set(text) }
+        let again = try best { try rows.set(text) }
+        precondition(rows.count == 10_000)
+        token.cancel()
+        return again / first
     }
 
     private static func collection(of count: Int) throws -> ModelCollection<Row> {
