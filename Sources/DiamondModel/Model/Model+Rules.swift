@@ -4,7 +4,7 @@ extension Model {
     /// The rules that the current values break. A model with violations cannot be saved.
     public final var violations: [Violation] {
         PropertyVisitor.slots(of: self).flatMap { slot in
-            brokenRules(of: slot).map { Violation(key: slot.property.key, rule: $0) }
+            brokenRules(of: slot).map(slot.property.violation)
         }
     }
 
@@ -23,7 +23,13 @@ extension Model {
     /// Records the rules that reject a value, in place of earlier ones. There are none if the value was set.
     final func reject(_ property: AnyProperty, for broken: [String]) {
         tracking.rejections.removeAll { $0.key == property.key }
-        tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }
+        tracking.rejections += broken.map(property.violation)
+    }
+
+    /// Records the reason for which a property's codec refuses a value, in place of earlier violations.
+    final func reject(_ property: AnyProperty, because reason: String) {
+        tracking.rejections.removeAll { $0.key == property.key }
+        tracking.rejections.append(Violation(key: property.key, rule: "type", reason: reason))
     }
 
     /// Returns the id rules that a value breaks: `unique` if another model has the id, `id` if it would remove the id.
