@@ -132,6 +132,9 @@ final class ChildLink: OwnerLink {
         super.init(child)
     }
 
+    /// The model that holds the nested one.
+    var owner: Model? { parent }
+
     override func receive(_ event: ModelEvent) { parent?.receive(event, from: property) }
 
     /// Replaces the nested model by another one with the same id.
