@@ -85,6 +85,15 @@ extension FixIt {
         let new = binding.withDefault(type?.usualDefault ?? TypeSyntax.placeholder)
         return FixIt("give it a default", replace: binding, by: new)
     }
+
+    static func writeType(of binding: PatternBindingSyntax) -> FixIt {
+        let type: TypeSyntax = "<#type#>"
+        let annotation = TypeAnnotationSyntax(
+            colon: .colonToken(trailingTrivia: .space), type: type.with(\.trailingTrivia, .space))
+        let pattern = binding.pattern.with(\.trailingTrivia, [])
+        let new = binding.with(\.pattern, pattern).with(\.typeAnnotation, annotation)
+        return FixIt("write its type", replace: binding, by: new)
+    }
 }
 
 extension PatternBindingSyntax {

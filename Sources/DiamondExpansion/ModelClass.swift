@@ -45,6 +45,15 @@ struct ModelClass {
             """
     }
 
+    /// Code that does not compile in a class that is isolated to an actor, as by default in some projects. The macro
+    /// cannot see that, and the compiler's other errors do not name the remedy.
+    var isolationCheck: [DeclSyntax] {
+        [
+            "private static func declareThisClassNonisolated() {}",
+            "private nonisolated static func checkIsolation() { declareThisClassNonisolated() }",
+        ]
+    }
+
     /// The access level of an override: that of the class if it is above `internal`.
     private var visitAccess: String {
         let levels: [Keyword] = [.open, .public, .package]

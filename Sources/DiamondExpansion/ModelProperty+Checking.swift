@@ -5,7 +5,8 @@ import SwiftSyntax
 extension ModelProperty {
     /// The first problem that keeps the member from being a property of a model; empty if there is none.
     func problems(in model: ModelClass) -> [Diagnostic] {
-        [formProblem, typeProblem(in: model), letProblem, defaultProblem].lazy.compactMap { $0 }.prefix(1).map { $0 }
+        [formProblem, typeProblem(in: model), letProblem, defaultProblem, inferenceProblem].lazy.compactMap { $0 }
+            .prefix(1).map { $0 }
     }
 
     /// The problem of the declaration's form.
@@ -45,6 +46,12 @@ extension ModelProperty {
     private var defaultProblem: Diagnostic? {
         if initial != nil || type?.wrapped != nil { return nil }
         return complain(.noDefault(plainName), at: binding, .giveDefault(binding, of: type))
+    }
+
+    /// The problem of an initial value that does not name its type.
+    private var inferenceProblem: Diagnostic? {
+        if valueType != nil { return nil }
+        return complain(.noType(plainName), at: binding, .writeType(of: binding))
     }
 
     private func complain(_ problem: Problem, at node: some SyntaxProtocol, _ fix: FixIt? = nil) -> Diagnostic {

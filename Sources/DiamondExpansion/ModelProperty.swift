@@ -40,10 +40,13 @@ struct ModelProperty {
 // MARK: Generated code
 
 extension ModelProperty {
-    /// The declaration: `static let name = Property(\City.name, "name")`.
+    /// The declaration: `static let name: Property<City, String> = Property(\City.name, "name")`.
     func constant(in model: ModelClass) -> DeclSyntax {
         let arguments = attributes.arguments(keyPath: "\\\(model.name).\(name)", name: plainName)
-        return "\(raw: access)static let \(raw: name) = Property(\(raw: arguments.joined(separator: ", ")))"
+        let type = valueType.map { ": Property<\(model.name), \($0)>" } ?? ""
+        return """
+            \(raw: access)static let \(raw: name)\(raw: type) = Property(\(raw: arguments.joined(separator: ", ")))
+            """
     }
 
     /// The storage with the default: `private var _name = ""`.

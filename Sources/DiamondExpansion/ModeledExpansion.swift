@@ -3,8 +3,8 @@ public import SwiftSyntax
 import SwiftSyntaxBuilder
 public import SwiftSyntaxMacros
 
-/// The expansion of `@Modeled`: the override of `visit(_:)`, and an attribute for each property that generates its
-/// members.
+/// The expansion of `@Modeled`: the override of `visit(_:)`, a check of the isolation, and an attribute for each
+/// property that generates its members.
 public protocol ModeledExpansion: MemberMacro, MemberAttributeMacro {}
 
 extension ModeledExpansion {
@@ -16,7 +16,7 @@ extension ModeledExpansion {
         for problem in problems { context.diagnose(problem) }
         guard problems.isEmpty, let model = ModelClass(declaration) else { return [] }
         for problem in model.propertyProblems { context.diagnose(problem) }
-        return model.properties.isEmpty ? [] : [model.visit]
+        return model.properties.isEmpty ? [] : [model.visit] + model.isolationCheck
     }
 
     public static func expansion(

@@ -66,6 +66,10 @@ struct Problem: DiagnosticMessage {
         Problem("noDefault", "'\(name)' needs a default: the value that a new object has")
     }
 
+    static func noType(_ name: String) -> Problem {
+        Problem("noType", "'\(name)' needs a written type: its initial value does not name it")
+    }
+
     // MARK: Attributes
 
     static func unreadMarker(_ name: String) -> Problem {

@@ -19,11 +19,26 @@ enum Expansion {
         "Transient": MacroSpec(type: Marker.self), "Nullable": MacroSpec(type: Marker.self),
     ]
 
-    /// Expects code to become other code, and problems to be told.
+    /// The members after `visit(_:)`, at the end of a class.
+    private static let isolationCheck = """
+
+            private static func declareThisClassNonisolated() {
+            }
+
+            private nonisolated static func checkIsolation() {
+                declareThisClassNonisolated()
+            }
+        }
+        """
+
+    /// Expects code to become other code, and problems to be told. The check of the isolation is added to a class with
+    /// `visit(_:)`.
     static func expect(
         _ source: String, toBecome expanded: String, problems: [DiagnosticSpec] = [], solution: String? = nil,
         fixed: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) {
+        let isComplete = !expanded.contains("func visit(")
+        let expanded = isComplete ? expanded : expanded.dropLast() + isolationCheck
         assertMacroExpansion(
             source, expandedSource: expanded, diagnostics: problems, macroSpecs: macros,
             applyFixIts: solution.map { [$0] }, fixedSource: fixed,

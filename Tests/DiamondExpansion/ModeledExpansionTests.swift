@@ -1,4 +1,5 @@
 #if Macros
+import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
 @Suite struct ModeledExpansionTests {
@@ -24,7 +25,7 @@ import Testing
                         }
                     }
 
-                    static let name = Property(\City.name, "name")
+                    static let name: Property<City, String> = Property(\City.name, "name")
 
                     private var _name = ""
 
@@ -48,10 +49,10 @@ import Testing
                 final class City: Model {
                     let districts = ModelCollection<District>()
 
-                    static let districts = Property(\City.districts, "districts")
+                    static let districts: Property<City, ModelCollection<District>> = Property(\City.districts, "districts")
                     let sights: DiamondModel.ModelCollection<Sight> = .init()
 
-                    static let sights = Property(\City.sights, "sights")
+                    static let sights: Property<City, DiamondModel.ModelCollection<Sight>> = Property(\City.sights, "sights")
 
                     override func visit(_ visitor: PropertyVisitor) {
                         super.visit(visitor)
@@ -108,7 +109,7 @@ import Testing
                         }
                     }
 
-                    static let name = Property(\#(arguments))
+                    static let name: Property<City, Name> = Property(\#(arguments))
 
                     private var _name: Name = Name()
 
@@ -135,7 +136,7 @@ import Testing
                         }
                     }
 
-                    static let id = Property(\City.id, "id", access: .server)
+                    static let id: Property<City, Int> = Property(\City.id, "id", access: .server)
 
                     private var _id = 0
 
@@ -173,7 +174,7 @@ import Testing
                         }
                     }
 
-                    \#(ofConstant)static let name = Property(\City.name, "name")
+                    \#(ofConstant)static let name: Property<City, String> = Property(\City.name, "name")
 
                     private var _name = ""
 
@@ -200,13 +201,96 @@ import Testing
                         }
                     }
 
-                    static let `default` = Property(\City.`default`, "default", access: .server)
+                    static let `default`: Property<City, Int> = Property(\City.`default`, "default", access: .server)
 
                     private var _default = 0
 
                     override func visit(_ visitor: PropertyVisitor) {
                         super.visit(visitor)
                         _default = visitor.visit(Self.`default`, with: _default)
+                    }
+                }
+                """#)
+    }
+
+    @Test(
+        arguments: [
+            ("= \"\\(1)\"", "String"), ("= 1", "Int"), ("= -1", "Int"), ("= 1.5", "Double"), ("= -0.5", "Double"),
+            ("= true", "Bool"), ("= [1, 2]", "[Int]"), ("= [1, 2.5]", "[Double]"), ("= [[\"a\"]]", "[[String]]"),
+            (#"= ["a": 1]"#, "[String: Int]"), ("= (1)", "Int"), ("= 60 * 60", "Int"), (#"= "a" + "b""#, "String"),
+            ("= Size()", "Size"), ("= Size.init()", "Size"), ("= Shop.Size()", "Shop.Size"), ("= [Size]()", "[Size]"),
+            ("= [Size?]()", "[Size?]"), ("= [String: Size]()", "[String: Size]"), ("= Set<Size>()", "Set<Size>"),
+            ("= Date.distantPast", "Date"), ("= Kind.movie", "Kind"), ("= Shop.Kind.movie", "Shop.Kind"),
+            ("= Kind.of(1)", nil), (#"= URL(string: "https://a.b")!"#, "URL"), ("= 7 as Int64", "Int64"),
+            (": Int8 = 1", "Int8"), (": [Kind] = []", "[Kind]"), (": any Shape = Square()", "any Shape"),
+            ("= name", nil), ("= size()", nil), ("= Size().width", nil), ("= Self.usual", nil), ("= [1, Size()]", nil),
+            ("= flag ? 1 : 2", nil), ("= [Size().width]", nil), ("= 7 as? Int64", nil),
+        ] as [(String, String?)])
+    func `A constant has the type that the initial value names, or the property is refused`(
+        written: String, type: String?
+    ) {
+        let column = 9
+        let code = "final class City: Model {\n    var side \(written)\n}"
+        guard let type else {
+            return Expansion.expect(
+                "@Modeled \(code)", toBecome: code,
+                problems: [
+                    DiagnosticSpec(
+                        message: "'side' needs a written type: its initial value does not name it", line: 2,
+                        column: column, fixIts: [FixItSpec(message: "write its type")])
+                ])
+        }
+        let annotation = written.hasPrefix(":") ? written.prefix { $0 != "=" }.dropLast() : ""
+        Expansion.expect(
+            "@Modeled \(code)",
+            toBecome: #"""
+                final class City: Model {
+                    var side\#(annotation) {
+                        get {
+                            read(Self.side, from: _side)
+                        }
+                        set {
+                            write(Self.side, from: _side, to: newValue) {
+                                _side = $0
+                            }
+                        }
+                    }
+
+                    static let side: Property<City, \#(type)> = Property(\City.side, "side")
+
+                    private var _side\#(written.hasPrefix(":") ? "" : " ")\#(written)
+
+                    override func visit(_ visitor: PropertyVisitor) {
+                        super.visit(visitor)
+                        _side = visitor.visit(Self.side, with: _side)
+                    }
+                }
+                """#)
+    }
+
+    @Test func `A nullable property has an optional type`() {
+        Expansion.expect(
+            "@Modeled final class City: Model {\n    @Nullable var motto: String!\n}",
+            toBecome: #"""
+                final class City: Model {
+                    var motto: String! {
+                        get {
+                            read(Self.motto, from: _motto)
+                        }
+                        set {
+                            write(Self.motto, from: _motto, to: newValue) {
+                                _motto = $0
+                            }
+                        }
+                    }
+
+                    static let motto: Property<City, String?> = Property(nullable: \City.motto, "motto")
+
+                    private var _motto: String!
+
+                    override func visit(_ visitor: PropertyVisitor) {
+                        super.visit(visitor)
+                        _motto = visitor.visit(Self.motto, with: _motto)
                     }
                 }
                 """#)

@@ -82,6 +82,10 @@ import Testing
             code: "var (a, b) = (1, 2)", column: 9,
             message: "a property has one name: declare the parts of a pattern one at a time"),
         Member(
+            code: "var size = standard // in m²", column: 9,
+            message: "'size' needs a written type: its initial value does not name it",
+            solutions: [("write its type", "var size: <#type#> = standard // in m²")]),
+        Member(
             code: "@Server @Transient var id = 0", column: 5,
             message: "'@Transient' and '@Server' exclude each other: remove one",
             bare: "var id = 0"),
@@ -173,7 +177,7 @@ import Testing
                         }
                     }
 
-                    static let id = Property(\City.id, "id", access: .server)
+                    static let id: Property<City, Int> = Property(\City.id, "id", access: .server)
 
                     private var _id = 0
 

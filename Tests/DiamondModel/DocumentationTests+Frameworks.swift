@@ -1,8 +1,6 @@
-import Diamond
 import DiamondModel
 import DiamondTesting
 import Foundation
-import HTTPTypes
 
 /// The code of the page for those who come from other frameworks. Never called: compiling it is the test.
 extension `The model's documentation` {
@@ -41,8 +39,10 @@ extension `The model's documentation` {
     }
 
     private enum Declarations {
-        static let id = Property(\City.id, "id", access: .server)  // readonly: changed by merging JSON
-        static let population = Property(\City.population, "population", rules: [.nonZero])  // validation against 0
+        // readonly: changed by merging JSON
+        static let id: Property<City, Int> = Property(\.id, "id", access: .server)
+        // validation against 0
+        static let population: Property<City, Int> = Property(\.population, "population", rules: [.nonZero])
     }
 
     private func draftOfModels(
@@ -541,15 +541,22 @@ extension `The model's documentation` {
     // MARK: Mantle
 
     private enum ShopProperties {
-        static let latitude = Property(\Shop.latitude, .path("geo", "lat"))  // JSONKeyPathsByPropertyKey
-        static let name = Property(\Shop.name, "name", or: "title")  // several keys for one property
-        static let founded = Property(\Shop.founded, "founded", codec: .iso8601)  // +foundedJSONTransformer
-        static let homepage = Property(\Shop.homepage, "url", codec: .url)  // NSURL's transformer
+        // JSONKeyPathsByPropertyKey
+        static let latitude: Property<Shop, Double> = Property(\.latitude, .path("geo", "lat"))
+        // several keys for one property
+        static let name: Property<Shop, String> = Property(\.name, "name", or: "title")
+        // +foundedJSONTransformer
+        static let founded: Property<Shop, Date> = Property(\.founded, "founded", codec: .iso8601)
+        // NSURL's transformer
+        static let homepage: Property<Shop, URL> = Property(\.homepage, "url", codec: .url)
         // mtl_valueMappingTransformerWithDictionary:
-        static let isOpen = Property(\Shop.isOpen, "open", codec: .map(["y": true, "n": false]))
-        static let isShown = Property(\Shop.isShown, "shown", access: .transient)  // MTLPropertyStorageTransitory
-        static let mayor = Property(\City.mayor, "mayor")  // mtl_JSONDictionaryTransformerWithModelClass:
-        static let districts = Property(\City.districts, "districts")  // mtl_JSONArrayTransformerWithModelClass:
+        static let isOpen: Property<Shop, Bool> = Property(\.isOpen, "open", codec: .map(["y": true, "n": false]))
+        // MTLPropertyStorageTransitory
+        static let isShown: Property<Shop, Bool> = Property(\.isShown, "shown", access: .transient)
+        // mtl_JSONDictionaryTransformerWithModelClass:
+        static let mayor: Property<City, Person> = Property(\.mayor, "mayor")
+        // mtl_JSONArrayTransformerWithModelClass:
+        static let districts: Property<City, ModelCollection<District>> = Property(\.districts, "districts")
     }
 
     private nonisolated class Pet: Model {

@@ -1,14 +1,12 @@
-import Diamond
 import DiamondModel
 import DiamondTesting
 import Foundation
-import HTTPTypes
 import Observation
 import Testing
 
 /// The code of the model's documentation, compiled; the first test proves that it is the same.
 @Suite struct `The model's documentation` {
-    @Test(arguments: [
+    private static let articles = [
         "README.md",
         "Sources/DiamondModel/Documentation.docc/DiamondModel.md",
         "Sources/DiamondModel/Documentation.docc/Models.md",
@@ -18,7 +16,10 @@ import Testing
         "Sources/DiamondModel/Documentation.docc/Queueing.md",
         "Sources/DiamondModel/Documentation.docc/Tables.md",
         "Sources/DiamondModel/Documentation.docc/ComingFromOtherFrameworks.md",
-    ]) func `shows only code that these tests compile`(path: String) throws {
+    ]
+
+    @Test(arguments: articles)
+    func `shows only code that these tests compile`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = try compiledLines
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
@@ -28,6 +29,25 @@ import Testing
             #expect(compiled.contains(line), "\(path): \(line)")
         }
     }
+
+    @Test(arguments: articles)
+    func `shows the imports that its code needs, in its first block`(path: String) throws {
+        let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        let ours = path == "README.md" ? blocks.filter { $0.contains("import DiamondModel") } : blocks
+        let shown = Set(ours.flatMap(\.lines).filter { $0.hasPrefix("import ") })
+        #expect(ours.first?.hasPrefix("import DiamondModel\n") == true, "\(path)")
+        let code = ours.joined()
+        for (module, names) in Self.names where names.contains(where: { code.contains($0) }) {
+            #expect(shown.contains("import \(module)"), "\(path): import \(module)")
+        }
+    }
+
+    /// Code that needs an import beside DiamondModel, which also imports Diamond.
+    private static let names = [
+        "Foundation": ["Data(", "Date", "URL", "UUID", "JSONEncoder", "Decimal", "#Predicate", ": Data"],
+        "DiamondTesting": ["SimulatedTable"], "Testing": ["#expect"], "SwiftUI": [": View"],
+    ]
 
     private var folder: URL { URL(filePath: #filePath).deletingLastPathComponent() }
 
@@ -43,7 +63,7 @@ import Testing
 
     private enum Readme {
         nonisolated final class Town: Model {
-            static let name = Property(\Town.name, "name", rules: [.nonEmpty])
+            static let name: Property<Town, String> = Property(\.name, "name", rules: [.nonEmpty])
             private var _name = ""
             var name: String {
                 get { read(Self.name, from: _name) }
@@ -127,10 +147,39 @@ import Testing
         token.cancel()  // or drop it
         for await change in city.changes(\.name) { print(change.old, change.new) }
         try city.validate()  // before a save: throws when a rule is broken
-        print(city.violations)  // to show next to the fields
+        for violation in city.violations { print(violation.key, violation.reason) }  // to show next to the fields
+        let code = Codec<String>(
+            decode: { json in
+                guard let text = String(json: json), text.count == 5 else {
+                    throw FormError(description: "has 5 digits")
+                }
+                return text
+            }, encode: { $0.json })
+        print(code)
         city["name"] = "Ōsaka"  // by key; a server property rejects it
         try city.replace(["name": "Kōbe", "population": 1_500_000])
         print(city.snapshot)
+    }
+
+    private func undoing(cities: ModelCollection<City>) {
+        let history = EditHistory()
+        history.record(cities)  // its members, their order and their values; or a single model
+        history.transaction {  // several objects, one step
+            cities[0].name = "Nara"
+            cities.remove(cities[1])
+        }
+        history.undo()
+        history.redo()
+        print(history.canUndo, history.canRedo)  // for buttons; observable
+    }
+
+    @MainActor private func several(cities: ModelCollection<City>, city: City, engine: Engine) async throws {
+        let loading = Task { try await cities.load() }  // in the actor of the caller
+        let saving = Task { try await city.save() }
+        try await loading.value
+        try await saving.value
+        let following = Task { await cities.follow(engine.updates(Request("cities"), every: .seconds(60))) }
+        following.cancel()  // in SwiftUI, call follow in a view's task
     }
 
     private func contexts(json: JSONValue) throws {
@@ -327,12 +376,12 @@ extension District: Representable {
 }
 
 nonisolated final class City: Model {
-    static let id = Property(\City.id, "id", access: .server)
-    static let name = Property(\City.name, "name", or: "title", rules: [.nonEmpty])
-    static let population = Property(\City.population, "population", rules: [.range(0...)])
-    static let founded = Property(\City.founded, "founded", codec: .iso8601)
-    static let mayor = Property(\City.mayor, "mayor")
-    static let districts = Property(\City.districts, "districts")
+    static let id: Property<City, Int> = Property(\.id, "id", access: .server)
+    static let name: Property<City, String> = Property(\.name, "name", or: "title", rules: [.nonEmpty])
+    static let population: Property<City, Int> = Property(\.population, "population", rules: [.range(0...)])
+    static let founded: Property<City, Date> = Property(\.founded, "founded", codec: .iso8601)
+    static let mayor: Property<City, Person> = Property(\.mayor, "mayor")
+    static let districts: Property<City, ModelCollection<District>> = Property(\.districts, "districts")
 
     private var _id = 0
     private var _name = ""
@@ -375,6 +424,10 @@ nonisolated final class City: Model {
     }
 }
 
+nonisolated struct FormError: Error, CustomStringConvertible {
+    let description: String
+}
+
 private func readForecast() async throws -> String { "" }
 
 private nonisolated struct Picture: Sendable {
@@ -414,7 +467,7 @@ private nonisolated final class WrappedCity: Model {
 }
 
 nonisolated final class Person: Model {
-    static let name = Property(\Person.name, "name")
+    static let name: Property<Person, String> = Property(\.name, "name")
 
     private var _name = ""
 
@@ -430,8 +483,8 @@ nonisolated final class Person: Model {
 }
 
 nonisolated final class District: Model {
-    static let name = Property(\District.name, "name")
-    static let city = Property(\District.city, "city_id")
+    static let name: Property<District, String> = Property(\.name, "name")
+    static let city: Property<District, ParentReference<City>> = Property(\.city, "city_id")
 
     private var _name = ""
     private var _city = ParentReference<City>()
@@ -454,7 +507,7 @@ nonisolated final class District: Model {
 }
 
 nonisolated class Animal: Model {
-    static let name = Property(\Animal.name, "name")
+    static let name: Property<Animal, String> = Property(\.name, "name")
 
     private var _name = "nameless"
 
@@ -476,7 +529,7 @@ nonisolated class Animal: Model {
 }
 
 nonisolated final class Dog: Animal {
-    static let breed = Property(\Dog.breed, "breed")
+    static let breed: Property<Dog, String> = Property(\.breed, "breed")
 
     private var _breed = "mutt"
 
@@ -492,7 +545,7 @@ nonisolated final class Dog: Animal {
 }
 
 private nonisolated final class Crest: Model {
-    static let motto = Property(nullable: \Crest.motto, "motto")
+    static let motto: Property<Crest, String?> = Property(nullable: \.motto, "motto")
 
     private var _motto: String?
 
@@ -545,7 +598,7 @@ enum ByMacro {
 
     @Modeled nonisolated final class House: Model {
         @Rule(.postalCode, policy: .reject) var code = "00000"
-        @Rule(Rule<Int>("even") { $0.isMultiple(of: 2) }) var storeys = 2
+        @Rule(Rule<Int>("even", reason: "must be even") { $0.isMultiple(of: 2) }) var storeys = 2
         @Nullable @Key(codec: .iso8601) var closed: Date?
     }
 }

@@ -76,6 +76,7 @@ extension CollectionCore {
         hasChangedMembers = true
         if let context, !context.order.deleted.isEmpty { cancelDeletion(of: entry.model, in: context) }
         enter(entry)
+        report(.added(entry.model, self))
         switch position {
         case .sorted: order.append(entry)
         case .before(let next): order.insert(entry, before: next)
@@ -133,6 +134,7 @@ extension CollectionCore {
 
     func remove(_ entry: Entry, reason: ChangeReason = .removed) {
         guard entry.isMember else { return }
+        report(CollectionPosition(entry).map { .removing(entry.model, $0) })
         transaction {
             hasChangedMembers = true
             touch(entry)
@@ -160,6 +162,7 @@ extension CollectionCore {
         try check(index, within: visibleCount - 1)
         try check(target, within: visibleCount - 1)
         guard index != target, let entry = visibleEntry(at: index) else { return }
+        report(CollectionPosition(entry).map { .moving(entry.model, $0) })
         transaction {
             hasChangedMembers = true
             removeRow(of: entry, reason: reason)

@@ -5,7 +5,7 @@ extension CollectionCore {
     ///
     /// Elements that fail are added to `rejected`. They replace earlier ones for the same objects.
     func upsert(_ values: [JSONValue]) {
-        transaction {
+        reading {
             removeRejections(of: values)
             read(values) { model in _ = try add(model, at: .sorted, reason: .added) }
         }
@@ -13,7 +13,7 @@ extension CollectionCore {
 
     /// Merges like ``upsert(_:)``, but adds elements with new ids at the top.
     func upsertAtTop(_ values: [JSONValue]) {
-        transaction {
+        reading {
             removeRejections(of: values)
             var newModels: [Model] = []
             read(values) { newModels.append($0) }
@@ -25,7 +25,7 @@ extension CollectionCore {
 
     /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and takes its order.
     func replaceAll(with values: [JSONValue]) {
-        transaction {
+        reading {
             if !rejected.isEmpty { rejected = [] }
             var models: [Model] = []
             read(values, refused: { models.append($0) }, receive: { models.append($0) })
@@ -84,6 +84,7 @@ extension CollectionCore {
     }
 
     private func drop(_ entry: Entry) {
+        report(CollectionPosition(entry).map { .removing(entry.model, $0) })
         touch(entry)
         entry.reason = .removed
         entry.isMember = false
@@ -95,6 +96,7 @@ extension CollectionCore {
     /// Moves a model to the end of the insertion order, or adds it there.
     private func moveToEnd(_ model: Model) {
         if let entry = entry(of: model) {
+            report(CollectionPosition(entry).map { .moving(entry.model, $0) })
             order.remove(entry)
             order.append(entry)
         } else {

@@ -69,6 +69,10 @@ final class CollectionCore {
     let willObservers = Observers<Void>()
     let didObservers = Observers<CollectionChanges>()
     let modelObservers = Observers<ModelEvent>()
+    /// The histories that record the collection.
+    let editObservers = Observers<CollectionEdit.Report>()
+    /// Whether the collection is reading JSON, whose changes are not the user's.
+    var isReading = false
     private var undelivered: [CollectionChanges] = []
     private var isDelivering = false
     var willObserve: () -> Void = {}
@@ -76,6 +80,8 @@ final class CollectionCore {
     var track: () -> Void = {}
     /// The state of loading, created on first use.
     private(set) var pagerIfAny: Pager?
+    /// The ``ModelCollection`` that this is the core of.
+    weak var collection: AnyObject?
     private weak var owner: Model?
     private var ownerProperty: AnyProperty?
 
@@ -173,6 +179,16 @@ extension CollectionCore {
         reportDirtiness()
     }
 
+    /// Runs a transaction that reads JSON.
+    func reading(_ body: () -> Void) {
+        let outer = isReading
+        isReading = true
+        defer { isReading = outer }
+        transaction(body)
+    }
+
+    var isInTransaction: Bool { depth > 0 }
+
     // MARK: Waiting for events
 
     /// Whether changes of models are being reported. Their rows are updated at the end, all together.
@@ -242,6 +258,7 @@ extension CollectionCore {
         if let changes { deliver(changes) }
         // Changes of models have already been forwarded to the owner.
         if hadOtherMembers { notifyOwner() }
+        report(.ended)
     }
 
     private func deliver(_ changes: CollectionChanges) {
@@ -305,6 +322,9 @@ extension CollectionCore {
         if context == nil { context = model.context }
     }
 
+    /// The model that has the collection in a property.
+    var ownerIfAny: Model? { owner }
+
     private func notifyOwner() {
         guard let owner, let ownerProperty else { return }
         let change = PropertyChange(property: ownerProperty, old: generation - 1, new: generation)
@@ -321,7 +341,10 @@ extension CollectionCore {
     }
 
     func forward(_ event: ModelEvent) {
-        if !event.changes.isEmpty { modelObservers.notify(event) }
+        if !event.changes.isEmpty {
+            modelObservers.notify(event)
+            report(.changed(event))
+        }
         if let owner, let ownerProperty { owner.receive(event, from: ownerProperty) }
     }
 }

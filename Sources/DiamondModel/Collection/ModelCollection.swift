@@ -19,6 +19,7 @@ public final class ModelCollection<Object: Model>: Observable {
     /// - Parameter context: The context for JSON. Without one, the collection uses the context of its first model.
     public init(context: ModelContext? = nil) {
         core = CollectionCore(of: Object.self, context: context)
+        core.collection = self
         core.willObserve = { [weak self] in self?.willChangeContent() }
         core.didObserve = { [weak self] in self?.didChangeContent() }
         core.track = { [weak self] in self?.track() }

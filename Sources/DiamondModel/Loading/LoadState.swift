@@ -117,6 +117,31 @@ extension LoadState {
         observers.notify(.failed(error))
     }
 
+    /// Takes the state of an observed query, unless a load is running.
+    ///
+    /// - Parameter date: The time of new data that is in place; `nil` if there is none.
+    func follow(isFetching: Bool, date: Date?, error: (any Error)?) {
+        guard flight == nil else { return }
+        let hasBegun = isFetching && !isLoading
+        let hasFailed = error != nil && (isLoading || self.error == nil) && !isFetching
+        if isLoading != isFetching { isLoading = isFetching }
+        if self.error != nil || error != nil { self.error = error }
+        if let date {
+            loadedAt = date
+            isInvalid = false
+            observers.notify(.finished(isMore: false))
+        }
+        if hasBegun { observers.notify(.started(isMore: false)) }
+        if hasFailed, let error { observers.notify(.failed(error)) }
+    }
+
+    /// Ends the following of a query.
+    func endFollowing() {
+        guard flight == nil, isLoading else { return }
+        isLoading = false
+        observers.notify(.canceled)
+    }
+
     /// Sets the time of a load from an archive, or of the save that created the object.
     func noteLoad(at date: Date?, isInvalid: Bool = false) {
         loadedAt = date

@@ -6,13 +6,21 @@
 /// nested collection. Computed, static, lazy and weak members are not changed. A property's key is its name, unless it
 /// has a ``Key(_:or:)``.
 ///
+/// The constant of a property has its written type, or the type that the initial value names: a literal, a call of an
+/// initializer, a cast, or a static member (`Kind.movie`), which counts as a value of the type before it. Write the
+/// type of other properties.
+///
+/// In a project that is isolated to the main actor by default, the class is declared `nonisolated`. Otherwise the
+/// compiler reports a call of `declareThisClassNonisolated()`.
+///
 /// ```swift
 /// @Modeled final class Person: Model {
 ///     @Server var id = 0
 ///     @Rule(.nonEmpty) var name = ""
 /// }
 /// ```
-@attached(member, names: named(visit(_:)))
+@attached(
+    member, names: named(visit(_:)), named(declareThisClassNonisolated), named(checkIsolation))
 @attached(memberAttribute)
 public macro Modeled() = #externalMacro(module: "DiamondMacros", type: "ModeledMacro")
 

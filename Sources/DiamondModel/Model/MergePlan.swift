@@ -123,7 +123,7 @@ extension AnyProperty {
     fileprivate func rejections(of value: Any, isMissing: Bool) -> [Violation] {
         guard policy == .reject else { return [] }
         let broken = (isMissing && isRequired ? ["required"] : []) + brokenRules(of: value)
-        return broken.map { Violation(key: key, rule: $0) }
+        return broken.map(violation)
     }
 }
 

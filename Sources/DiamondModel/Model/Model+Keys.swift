@@ -46,11 +46,21 @@ extension Model {
         transact(source: .user) {
             staging.commit()
             for slot in slots { reject(slot.property, for: []) }
-            for change in PropertyVisitor.assign(slots, to: self) {
+            assign(slots)
+        }
+    }
+
+    /// Sets values as the user does, without their rules, and returns the changes.
+    @discardableResult
+    final func assign(_ slots: [PropertyVisitor.Slot]) -> [PropertyChange] {
+        transact(source: .user) {
+            let changes = PropertyVisitor.assign(slots, to: self)
+            for change in changes {
                 markDirty(change)
                 note(change)
                 if change.property.key == Self.idKey { setServerID(ModelID(json: change.property.encode(change.new))) }
             }
+            return changes
         }
     }
 
@@ -100,19 +110,25 @@ extension Model {
             + brokenIDRules(of: slot.property, json: encoded)
         reject(slot.property, for: broken)
         if broken == ["unique"], let id = ModelID(json: encoded) { throw ModelError.duplicate(id) }
-        if !broken.isEmpty { throw ModelError.invalid(broken.map { Violation(key: key, rule: $0) }) }
+        if !broken.isEmpty { throw ModelError.invalid(broken.map(slot.property.violation)) }
         return PropertyVisitor.Slot(property: slot.property, value: value)
     }
 
     private func value(of property: AnyProperty, from json: JSONValue, staging: Staging) throws -> Any {
         var log = RepairLog(context: context, staging: staging)
-        let value = log.reading(property.keys[0]) { property.decode(json, repairs: &$0) }
+        let value = log.reading(property.keys[0]) { log -> Any? in
+            if let value = property.decode(json, repairs: &log) { return value }
+            log.note(.init(refusing: json), found: json)
+            return nil
+        }
         let violations = staging.takeViolations()
         if !violations.isEmpty { throw ModelError.invalid(violations) }
         if let value, log.repairs.isEmpty { return value }
         guard json == .null, let initial = initialValue(of: property) else {
-            reject(property, for: ["type"])
-            throw ModelError(.notSettable, "\(property.key) cannot be set to \(json.kindName): pass JSON of its type")
+            let reason = log.repairs.first?.reason.refusal ?? "cannot be \(json.kindName)"
+            reject(property, because: reason)
+            throw ModelError(
+                .notSettable, "\(property.key) cannot be set to \(json.kindName), it \(reason): pass JSON of its type")
         }
         return initial
     }

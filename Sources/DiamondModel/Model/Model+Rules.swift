@@ -16,11 +16,11 @@ extension Model {
         let slots = PropertyVisitor.slots(of: self)
         track(slots)
         for slot in slots {
-            violations += brokenRules(of: slot).map { Violation(key: slot.property.key, rule: $0) }
+            violations += brokenRules(of: slot).map(slot.property.violation)
             guard slot.property.isNested, isWritten(slot) else { continue }
             for (path, model) in slot.nestedModels {
                 violations += model.violations(visited: &visited).map {
-                    Violation(key: "\(path).\($0.key)", rule: $0.rule)
+                    Violation(key: "\(path).\($0.key)", rule: $0.rule, reason: $0.reason)
                 }
             }
         }
@@ -47,8 +47,15 @@ extension Model {
         let before = tracking.rejections
         if before.isEmpty, broken.isEmpty { return }
         tracking.rejections.removeAll { $0.key == property.key }
-        tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }
+        tracking.rejections += broken.map(property.violation)
         if tracking.rejections != before { syncStateDidChange() }
+    }
+
+    /// Records the reason for which a property's codec refuses a value, in place of earlier violations.
+    final func reject(_ property: AnyProperty, because reason: String) {
+        tracking.rejections.removeAll { $0.key == property.key }
+        tracking.rejections.append(Violation(key: property.key, rule: "type", reason: reason))
+        syncStateDidChange()
     }
 
     /// Returns the id rules that a value breaks: `unique` if another model has the id, `id` if it would remove the id.

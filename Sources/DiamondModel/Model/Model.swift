@@ -1,4 +1,4 @@
-public import Diamond
+@_exported public import Diamond
 public import Observation
 
 /// A JSON object with typed properties, each with a default. Every change can be observed.
@@ -114,5 +114,3 @@ extension Model {
 
     var links: [OwnerLink] { tracking.links.map { $0.takeUnretainedValue() } }
 }
-
-extension Model: Identifiable {}

@@ -146,6 +146,9 @@ final class ChildLink: OwnerLink {
 
     override func addCollections(to waiting: inout WaitingCollections) { parent?.addCollections(to: &waiting) }
 
+    /// The model that holds the nested one.
+    var owner: Model? { parent }
+
     override func receive(_ event: ModelEvent) { parent?.receive(event, from: property) }
 
     /// Replaces the nested model by another one with the same id.

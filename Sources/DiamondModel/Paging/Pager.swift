@@ -26,8 +26,12 @@ final class Pager {
     private static let maximumRequests = 1_000
     /// The models that were deleted here and may still be on the server.
     var deleted: [DeletedModel] = []
+    /// Whether the collection follows, or has followed, an observed query.
     @ObservationIgnored
-    private(set) lazy var state = LoadState(hasSource: { [weak self] in self?.source != nil }, now: now)
+    var hasQuery = false
+    @ObservationIgnored
+    private(set) lazy var state = LoadState(
+        hasSource: { [weak self] in self.map { $0.source != nil || $0.hasQuery } ?? false }, now: now)
     private let now: () -> Date
 
     init(now: @escaping () -> Date) { self.now = now }

@@ -59,6 +59,15 @@ public class AnyProperty: @unchecked Sendable {
         return null
     }
 
+    /// Returns the violation of a rule, with its reason.
+    func violation(of rule: String) -> Violation {
+        switch rule {
+        case "unique": Violation(key: key, rule: rule, reason: "is the id of another object")
+        case "id": Violation(key: key, rule: rule, reason: "cannot be removed")
+        default: Violation(key: key, rule: rule, reason: reason(ofRule: rule))
+        }
+    }
+
     // MARK: Values without their type
 
     func decode(_ json: JSONValue, repairs: inout RepairLog) -> Any? { nil }
@@ -67,6 +76,8 @@ public class AnyProperty: @unchecked Sendable {
     func areSame(_ left: Any, _ right: Any) -> Bool { false }
     func duplicate(_ value: Any) -> Any { value }
     func brokenRules(of value: Any) -> [String] { [] }
+    /// Returns the reason of a rule with a name; `nil` if it has none.
+    func reason(ofRule name: String) -> String? { nil }
     var isRequired: Bool { false }
     func nestedModel(in value: Any) -> Model? { nil }
     /// The declared class of a nested model; `nil` for another property.

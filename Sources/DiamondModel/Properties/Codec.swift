@@ -9,13 +9,19 @@ public struct Codec<Value>: Sendable {
     /// Creates a codec.
     ///
     /// - Parameters:
-    ///   - decode: Returns the value, or `nil` for JSON that it cannot read.
+    ///   - decode: Returns the value, or `nil` for JSON that it cannot read. The description of an error that it throws
+    ///     is the reason in ``Model/repairs`` and ``Model/rejections``, to show next to a field.
     ///   - encode: Returns JSON that `decode` can read.
     public init(
-        decode: @escaping @Sendable (JSONValue) -> Value?,
+        decode: @escaping @Sendable (JSONValue) throws -> Value?,
         encode: @escaping @Sendable (Value) -> JSONValue
     ) {
-        self.decode = { json, _ in decode(json) }
+        self.decode = { json, repairs in
+            do { return try decode(json) } catch {
+                repairs.refuse(because: (error as? any LocalizedError)?.errorDescription ?? "\(error)")
+                return nil
+            }
+        }
         self.encode = encode
     }
 
@@ -38,18 +44,12 @@ extension Codec where Value: ModelValue {
 }
 
 extension Codec where Value == Date {
-    /// A date as text in the form of RFC 3339, a profile of ISO 8601. Written in UTC.
+    /// A date as text in the form of RFC 3339, a profile of ISO 8601. Written in UTC. This is the form of a date
+    /// without a codec.
     ///
     /// Milliseconds and microseconds are read and written exactly; a date does not hold nanoseconds. A date that is not
     /// finite is written as `null`.
-    public static var iso8601: Codec {
-        Codec(
-            decode: { json in
-                guard case .string(let text) = json else { return nil }
-                return InternetTime.date(text)
-            },
-            encode: { date in InternetTime.text(date).map(JSONValue.string) ?? .null })
-    }
+    public static var iso8601: Codec { .own }
 
     /// A number of seconds since 1970, with milliseconds or microseconds as fraction.
     public static var secondsSince1970: Codec { number(unit: 1_000_000) }
@@ -76,12 +76,8 @@ extension Codec where Value == Date {
 }
 
 extension Codec where Value == URL {
-    /// A URL as text. It must have a scheme.
-    public static var url: Codec {
-        Codec(
-            decode: { json in String(json: json).flatMap { URL(string: $0) }.flatMap { $0.scheme == nil ? nil : $0 } },
-            encode: { .string($0.absoluteString) })
-    }
+    /// A URL as text. It must have a scheme. This is the form of a URL without a codec.
+    public static var url: Codec { .own }
 }
 
 extension Codec where Value: Hashable & Sendable {

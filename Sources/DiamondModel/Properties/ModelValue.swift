@@ -1,10 +1,10 @@
 public import Diamond
-public import Foundation
 
 /// A value that a property can hold without a codec.
 ///
-/// Numbers, also `Decimal`, Booleans, strings, `JSONValue`, and arrays and string dictionaries of such values conform. An enum with raw
-/// values conforms by its declaration. A property of an optional value is declared with `Property(nullable:)`.
+/// Numbers, Booleans, strings, `JSONValue`, `Date`, `Decimal`, `URL`, `UUID`, and arrays and string dictionaries of
+/// such values conform. A property may also hold a value with such a raw value, and arrays and string dictionaries of
+/// them: an enum needs no conformance. A property of an optional value is declared with `Property(nullable:)`.
 public protocol ModelValue: Equatable, SendableMetatype {
     /// Creates the value from JSON, or returns `nil` for JSON of another type.
     init?(json: JSONValue)
@@ -75,13 +75,6 @@ extension Float: ModelValue {
     public var json: JSONValue { isFinite ? .number(Double(self)) : .null }
 }
 
-extension Decimal: ModelValue {
-    /// Creates the exact number, or returns `nil` if it has more than 38 digits.
-    public init?(json: JSONValue) { self.init(exactly: json) }
-
-    public var json: JSONValue { JSONValue(self) ?? .null }
-}
-
 extension JSONValue: ModelValue {
     public init?(json: JSONValue) { self = json }
     public var json: JSONValue { self }
@@ -148,12 +141,8 @@ extension Array: ModelValue where Element: ModelValue {
 
     /// Creates the array. Leaves out elements of another type, and records them.
     public init?(json: JSONValue, repairs: inout RepairLog) {
-        guard case .array(let values) = json else { return nil }
-        self = []
-        reserveCapacity(values.count)
-        for (index, value) in values.enumerated() {
-            repairs.within("[\(index)]", found: value) { Element(json: value, repairs: &$0) }.map { append($0) }
-        }
+        guard let elements = repairs.elements(in: json, read: { Element(json: $0, repairs: &$1) }) else { return nil }
+        self = elements
     }
 
     public var json: JSONValue { .array(map(\.json)) }
@@ -167,12 +156,34 @@ extension Dictionary: ModelValue where Key == String, Value: ModelValue {
 
     /// Creates the dictionary. Leaves out members of another type, and records them.
     public init?(json: JSONValue, repairs: inout RepairLog) {
-        guard case .object(let members) = json else { return nil }
-        self = [:]
-        for (name, value) in members {
-            self[name] = repairs.within(".\(name)", found: value) { Value(json: value, repairs: &$0) }
-        }
+        guard let members = repairs.members(in: json, read: { Value(json: $0, repairs: &$1) }) else { return nil }
+        self = members
     }
 
     public var json: JSONValue { .object(mapValues(\.json)) }
+}
+
+extension RepairLog {
+    /// Returns the elements of an array that `read` accepts, and records the others; `nil` for other JSON.
+    mutating func elements<Element>(
+        in json: JSONValue, read: (JSONValue, inout RepairLog) -> Element?
+    ) -> [Element]? {
+        guard case .array(let values) = json else { return nil }
+        var elements: [Element] = []
+        elements.reserveCapacity(values.count)
+        for (index, value) in values.enumerated() {
+            within("[\(index)]", found: value) { read(value, &$0) }.map { elements.append($0) }
+        }
+        return elements
+    }
+
+    /// Returns the members of an object that `read` accepts, and records the others; `nil` for other JSON.
+    mutating func members<Value>(
+        in json: JSONValue, read: (JSONValue, inout RepairLog) -> Value?
+    ) -> [String: Value]? {
+        guard case .object(let values) = json else { return nil }
+        var members: [String: Value] = [:]
+        for (name, value) in values { members[name] = within(".\(name)", found: value) { read(value, &$0) } }
+        return members
+    }
 }

@@ -44,3 +44,31 @@ extension Property {
         fatalError("unavailable")
     }
 }
+
+// The compiler chooses these where no other overload fits.
+
+extension Property {
+    @_disfavoredOverload
+    @available(
+        *, unavailable,
+        message: "the type has no form in JSON: declare it nonisolated, Sendable and a ModelValue, or pass a codec"
+    )
+    public convenience init(
+        _ keyPath: KeyPath<Owner, Value>, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) {
+        fatalError("unavailable")
+    }
+
+    @_disfavoredOverload
+    @available(
+        *, unavailable,
+        message: "the type has no form in JSON: declare it nonisolated, Sendable and a ModelValue, or pass a codec"
+    )
+    public convenience init<Wrapped>(
+        nullable keyPath: KeyPath<Owner, Value>, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) where Value == Wrapped? {
+        fatalError("unavailable")
+    }
+}

@@ -6,7 +6,7 @@ import Observation
 /// Declare it as a static constant of the model class. The property's default is its value in a new model.
 ///
 /// ```swift
-/// static let name = Property(\City.name, "name", or: "title", rules: [.nonEmpty])
+/// static let name: Property<City, String> = Property(\.name, "name", or: "title", rules: [.nonEmpty])
 /// ```
 public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendable {
     @usableFromInline let keyPath: any KeyPath<Owner, Value> & Sendable
@@ -70,6 +70,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
     }
 
     func brokenRules(of value: Value) -> [String] { rules.filter { !$0.isMet(value) }.map(\.name) }
+
+    override func reason(ofRule name: String) -> String? { rules.first { $0.name == name }?.reason }
 
     override var isRequired: Bool { rules.contains { $0.checksJSON } }
 

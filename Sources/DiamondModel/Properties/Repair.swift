@@ -10,6 +10,8 @@ public struct Repair: Hashable, Sendable {
         case null
         /// The member is of another type.
         case wrongType
+        /// The property's codec refuses the value. Has its reason.
+        case refused(String)
         /// The value breaks a rule, and the property rejects such values. Has the rule's name.
         case rule(String)
         /// The object could be read differently by two readers: a name twice, a lone surrogate, a number larger than
@@ -20,6 +22,9 @@ public struct Repair: Hashable, Sendable {
         init(refusing json: JSONValue) {
             self = json == .null ? .null : json.fault.map(Reason.unreadable) ?? .wrongType
         }
+
+        /// The codec's reason.
+        var refusal: String? { if case .refused(let reason) = self { reason } else { nil } }
     }
 
     /// The path of the value: the property's key, and the index or key within an array or object, such as `tags[3]`.
@@ -43,6 +48,7 @@ extension Repair: CustomStringConvertible {
         case .missing: "\(path) is missing"
         case .null: "\(path) is null"
         case .wrongType: "\(path) is \(found?.kindName ?? "nothing")"
+        case .refused(let reason): "\(path) \(reason)"
         case .rule(let name): "\(path) breaks the rule \(name)"
         case .unreadable(let reason): "\(path) cannot be read: \(reason)"
         }
@@ -58,6 +64,8 @@ public struct RepairLog {
     let staging: Staging?
     private var key = ""
     private var path = ""
+    /// The reason for which the current value is refused.
+    private var refusal: String?
     /// The number of repairs of earlier properties.
     private var start = 0
 
@@ -73,6 +81,7 @@ public struct RepairLog {
     mutating func reading<Value>(_ key: PropertyKey, body: (inout RepairLog) -> Value?) -> Value? {
         self.key = key.text
         path = key.text
+        refusal = nil
         let value = body(&self)
         start = repairs.count
         return value
@@ -96,16 +105,25 @@ public struct RepairLog {
     @usableFromInline var isClean: Bool { repairs.count == start }
 
     /// Removes the repairs of the current property.
-    mutating func rewind() { repairs.removeLast(repairs.count - start) }
+    mutating func rewind() {
+        repairs.removeLast(repairs.count - start)
+        refusal = nil
+    }
+
+    /// Sets the reason for which the current value is refused, to show to the user: `"is not a postal code"`. The type
+    /// or codec then returns `nil`.
+    public mutating func refuse(because reason: String) { refusal = reason }
 
     /// Records a repair at the current path.
     mutating func note(_ reason: Repair.Reason, found json: JSONValue?) {
+        let reason = reason == .wrongType ? refusal.map(Repair.Reason.refused) ?? reason : reason
+        refusal = nil
         repairs.append(Repair(path: path, reason: reason, found: json, key: key))
     }
 
     /// Records values that a live nested model rejects.
     func note(_ violations: [Violation]) {
-        staging?.note(violations.map { Violation(key: "\(path).\($0.key)", rule: $0.rule) })
+        staging?.note(violations.map { Violation(key: "\(path).\($0.key)", rule: $0.rule, reason: $0.reason) })
     }
 
     /// Records a repair for each value that a live nested model has rejected. Reading JSON does not throw for it.

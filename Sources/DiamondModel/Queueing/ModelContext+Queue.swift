@@ -38,7 +38,8 @@ extension ModelContext {
             if live == nil { newer[ObjectIdentifier(model)] = [] }
             if subject.call == .destroy {
                 addPendingDeletion(
-                    DeletedModel(model: model, positions: CollectionPosition.remove(model)), at: job.orderingKey ?? "")
+                    DeletedModel(model: model, positions: CollectionPosition.remove(model, isEdit: false)),
+                    at: job.orderingKey ?? "")
                 models.removeAll { $0 === model }
             } else if !models.contains(where: { $0 === model }) {
                 models.append(model)

@@ -133,7 +133,7 @@ struct SaveCollector {
             context.revertDeletion(key)
             throw error
         }
-        model?.leaveCollections()
+        model?.leaveUnrecorded()
         context.endDeletion(key, isDestroyed: true)
     }
 

@@ -26,9 +26,11 @@ struct CollectionPosition {
     }
 
     /// Removes a model from every collection, and returns its positions.
-    static func remove(_ model: Model) -> [CollectionPosition] {
+    ///
+    /// - Parameter isEdit: Whether histories record it.
+    static func remove(_ model: Model, isEdit: Bool = true) -> [CollectionPosition] {
         var positions = all(of: model)
-        model.leaveCollections()
+        if isEdit { model.leaveCollections() } else { model.leaveUnrecorded() }
         for index in positions.indices { positions[index].memberChanges = positions[index].core.memberChanges }
         return positions
     }
@@ -36,6 +38,9 @@ struct CollectionPosition {
     static func all(of model: Model) -> [CollectionPosition] {
         model.links.compactMap { link in (link as? Entry).flatMap(CollectionPosition.init) }
     }
+
+    /// Inserts the model again, because the server has not deleted it.
+    func restoreUnrecorded(_ model: Model) { core.reading { restore(model) } }
 
     /// Inserts the model again, unless the collection has another with its id by now.
     func restore(_ model: Model) {
@@ -49,5 +54,13 @@ struct CollectionPosition {
     /// entry with a greater label; `nil` for the end.
     private var follower: Entry? {
         next.flatMap(core.entry) ?? core.order.first { $0.label > label }
+    }
+}
+
+extension Model {
+    /// Removes the model from every collection. No history records it, because the server deletes the object, or has
+    /// not created it.
+    final func leaveUnrecorded() {
+        for link in links { (link as? Entry)?.owner?.reading { link.leave() } }
     }
 }

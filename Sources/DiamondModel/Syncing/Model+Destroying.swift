@@ -15,7 +15,7 @@ extension Model {
         // The URL may come from a collection, which the object leaves below.
         syncing.server = server
         // The positions that the object has left already.
-        var left = mode == .wait ? [] : CollectionPosition.remove(self)
+        var left = mode == .wait ? [] : CollectionPosition.remove(self, isEdit: false)
         let positions = mode == .wait ? CollectionPosition.all(of: self) : left
         let order = context?.order
         let time = order?.begin() ?? 0
@@ -24,20 +24,20 @@ extension Model {
             let lock = syncing.lock
             try await lock.acquire()
             if mode.isQueued || hasQueuedSaves {
-                if mode == .wait { left = CollectionPosition.remove(self) }
+                if mode == .wait { left = CollectionPosition.remove(self, isEdit: false) }
                 return try await queueDestroy(mode, from: left, releasing: lock)
             }
             defer { lock.release() }
-            guard let id = serverID else { return leaveCollections() }
+            guard let id = serverID else { return leaveUnrecorded() }
             let engine = try requiredEngine()
             try await checkIdentity()
             try await Self.delete(try request(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
         } catch {
-            for position in left.reversed() { position.restore(self) }
+            for position in left.reversed() { position.restoreUnrecorded(self) }
             throw error
         }
-        leaveCollections()
+        leaveUnrecorded()
         for position in positions { position.core.pagerIfAny?.noteDestroyed() }
     }
 

@@ -21,7 +21,7 @@ extension ModelCollection {
             try await model.save(mode.isQueued ? mode : .optimistic)
         } catch {
             // An object with an id was created; only a later step has failed.
-            if isAdded, model.isNew { remove(model) }
+            if isAdded, model.isNew { core.reading { _ = remove(model) } }
             throw error
         }
         // A concurrent call may have failed and removed the object.

@@ -6,6 +6,8 @@
 /// 3. the first representation registered for a protocol that it conforms to;
 /// 4. the fallback.
 ///
+/// Only representations of the same context count. No context falls back to another one.
+///
 /// A lookup takes constant time after the first one for a type.
 public final class RepresentationRegistry<Representation> {
     private typealias Maker = (Any, RowState) -> Representation?

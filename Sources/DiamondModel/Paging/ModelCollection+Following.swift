@@ -1,0 +1,101 @@
+public import Diamond
+import Foundation
+
+extension ModelCollection {
+    /// Shows the newest list of an observed query, until the calling task is canceled or the engine is closed.
+    ///
+    /// ```swift
+    /// .task { await cities.follow(engine.updates(Request("cities"), every: .seconds(60))) }
+    /// ```
+    ///
+    /// Each new response is merged as a load is: models stay the same instances and keep unsaved changes, models that
+    /// are not in the list leave. If the collection has a ``source`` with several pages, the response is its first
+    /// page, and models of other pages stay. ``loadState`` has the state of the query. After the end of an identity,
+    /// which drops the query's value, the collection is empty. A response that cannot be read is the error of
+    /// ``loadState``.
+    ///
+    /// - Parameters:
+    ///   - query: The states of the query, of `updates(_:every:on:)` of an `Engine`.
+    ///   - format: The places of the items and their total in a response.
+    public nonisolated(nonsending) func follow<Value>(
+        _ query: QueryUpdates<Value>, format: PageFormat = PageFormat()
+    ) async {
+        core.pager.hasQuery = true
+        var follower = QueryFollower<Value>()
+        defer {
+            follower.end(in: context)
+            loadState.endFollowing()
+        }
+        for await state in query {
+            await noteIdentity()
+            let page = follower.isNew(state) ? await follower.page(of: state, format: format) : nil
+            follower.show(state, page: page, in: self)
+        }
+    }
+
+    private nonisolated(nonsending) func noteIdentity() async {
+        guard let context, let engine = source?.engine ?? context.engine else { return }
+        guard let list = Object.resource ?? source?.request else { return }
+        await context.identities.note(list, of: Object.self, with: engine)
+    }
+}
+
+/// The part of a query that a collection shows.
+private struct QueryFollower<Value: Sendable> {
+    private var response: Response?
+    private var date: Date?
+    /// The logical time of the running fetch. Its response must not replace what was saved since.
+    private var time: Int?
+
+    /// Returns whether a state has another response than the last one.
+    func isNew(_ state: QueryState<Value>) -> Bool { state.response != response || state.date != date }
+
+    /// Reads the items of a response, outside the collection's isolation domain.
+    @concurrent
+    func page(of state: QueryState<Value>, format: PageFormat) async -> Result<Page, any Error>? {
+        state.response.map { response in Result { try format.page(of: response, isolatesFaults: true) } }
+    }
+
+    /// Shows a state, with its page if that is new.
+    mutating func show<Object: Model>(
+        _ state: QueryState<Value>, page: Result<Page, any Error>?, in collection: ModelCollection<Object>
+    ) {
+        var failure: (any Error)? = state.error
+        do {
+            if let page = try page?.get() { try collection.show(page, at: time) }
+        } catch { failure = error }
+        if state.response == nil, response != nil { collection.core.replaceAll(with: []) }
+        response = state.response
+        date = state.date
+        end(in: collection.context)
+        if state.isFetching { time = collection.context?.order.begin() }
+        collection.loadState.follow(
+            isFetching: state.isFetching, date: page == nil || failure != nil ? nil : state.date, error: failure)
+    }
+
+    /// Ends the time of the running fetch.
+    mutating func end(in context: ModelContext?) {
+        if let time { context?.order.end(time) }
+        time = nil
+    }
+}
+
+extension ModelCollection {
+    /// Shows the first page, as a load that began at a logical time does; `nil` for a page of the store.
+    fileprivate func show(_ page: Page, at time: Int?) throws {
+        guard let context else { return try core.show(page) }
+        let time = time ?? context.order.next()
+        try context.applyingAnswer(of: time) { try core.show(page) }
+    }
+}
+
+extension CollectionCore {
+    fileprivate func show(_ page: Page) throws {
+        guard let source else {
+            replaceAll(with: page.items)
+            return pager.begin(at: .end, total: page.total)
+        }
+        let hasPages = source.paging != .whole && pager.state.isLoaded
+        try apply(page, of: Load(scope: hasPages ? .refresh : .beginning))
+    }
+}

@@ -1,0 +1,80 @@
+/// A reversible edit.
+enum Edit {
+    /// The value of a model was set: of the model with the event itself, or of a nested one.
+    case value(Model, PropertyChange, in: Model)
+    case added(Model, CollectionCore)
+    case removed(Model, CollectionPosition)
+    case moved(Model, CollectionPosition)
+
+    /// Restores the state before some edits, in one transaction of each object.
+    ///
+    /// - Returns: Whether anything has changed.
+    static func revert(_ edits: [Edit]) -> Bool {
+        var hasEffect = false
+        var body = {
+            for edit in edits.reversed() where edit.revert() { hasEffect = true }
+        }
+        // The transactions of collections have those of their models inside.
+        var subjects: Set<ObjectIdentifier> = []
+        for model in edits.compactMap(\.model).reversed() where subjects.insert(ObjectIdentifier(model)).inserted {
+            body = { [body] in model.transaction(body) }
+        }
+        for core in edits.compactMap(\.core).reversed() where subjects.insert(ObjectIdentifier(core)).inserted {
+            body = { [body] in core.transaction(body) }
+        }
+        body()
+        return hasEffect
+    }
+
+    /// The model whose event had the value; `nil` for members of a collection.
+    private var model: Model? { if case .value(_, _, let model) = self { model } else { nil } }
+
+    /// The collection whose members or order changed.
+    private var core: CollectionCore? {
+        switch self {
+        case .value: nil
+        case .added(_, let core): core
+        case .removed(_, let position), .moved(_, let position): position.core
+        }
+    }
+
+    /// Restores the state before the edit, as an edit of the user.
+    private func revert() -> Bool {
+        switch self {
+        case .value(let model, let change, _):
+            return !model.assign([PropertyVisitor.Slot(property: change.property, value: change.old)]).isEmpty
+        case .added(let model, let core):
+            guard let entry = core.entry(of: model) else { return false }
+            core.remove(entry)
+        case .removed(let model, let position):
+            guard position.core.entries[model.modelID] == nil else { return false }
+            position.restore(model)
+        case .moved(let model, let position):
+            guard let entry = position.core.entry(of: model) else { return false }
+            position.core.remove(entry, reason: .moved)
+            position.restore(model)
+        }
+        return true
+    }
+
+    /// Returns the edits in a model's event, of the model itself and of nested models. Changes of the members of nested
+    /// collections are in other events.
+    static func edits(in event: ModelEvent) -> [Edit] {
+        guard event.source == .user else { return [] }
+        return event.changes.compactMap { change in
+            event.model.holder(of: change.path).map { .value($0, change, in: event.model) }
+        }
+    }
+}
+
+extension Model {
+    /// Returns the nested model that has the last property of a path; `nil` if a collection is on the path.
+    fileprivate func holder(of path: [AnyProperty]) -> Model? {
+        guard let first = path.first,
+            let slot = PropertyVisitor.slots(of: self).first(where: { $0.property === first }),
+            first.nestedCollection(in: slot.value) == nil
+        else { return nil }
+        if path.count == 1 { return self }
+        return first.nestedModel(in: slot.value)?.holder(of: Array(path.dropFirst()))
+    }
+}
