@@ -58,7 +58,7 @@ struct StoredDetails {
         self.uniqueKey = uniqueKey
         self.request = request
         guard let sealing = connection.sealing else { return }
-        self.uniqueKey = uniqueKey.map { connection.stored(uniqueKey: $0) }
+        self.uniqueKey = uniqueKey.map { sealing.digest(of: $0, .unique) }
         try seal(details, of: id, by: sealing)
     }
 

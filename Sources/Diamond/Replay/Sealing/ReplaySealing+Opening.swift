@@ -19,7 +19,7 @@ extension ReplaySealing {
             // Read again: another process may have sealed the queue meanwhile.
             let found = try find(on: connection)
             guard found?.keyID != seal.keyID else { return false }
-            guard try found != nil || !ReplayTable.hasSealedJobs(on: connection) else {
+            guard try found == nil ? !ReplayTable.hasSealedJobs(on: connection) : true else {
                 throw SQLiteError(
                     .cannotSeal, "has sealed jobs without the secret: put back a copy of the file",
                     path: "replay.sqlite")

@@ -87,9 +87,15 @@ extension SQLiteConnection {
         sealing?.digest(of: name, column) ?? name
     }
 
-    func stored(identity: String?) -> String? { identity.map { stored($0, .identity) } }
+    func stored(identity: String?) -> String? {
+        guard let identity else { return nil }
+        return stored(identity, .identity)
+    }
 
-    func stored(orderingKey: String?) -> String? { orderingKey.map { stored($0, .key) } }
+    func stored(orderingKey: String?) -> String? {
+        guard let orderingKey else { return nil }
+        return stored(orderingKey, .key)
+    }
 
     func stored(uniqueKey: Data) -> Data { sealing?.digest(of: uniqueKey, .unique) ?? uniqueKey }
 

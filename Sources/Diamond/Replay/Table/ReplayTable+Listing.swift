@@ -152,13 +152,14 @@ extension ReplayFilter {
     var condition: String { (["TRUE"] + conditions().map(\.sql)).numbered }
 
     func values(on connection: borrowing SQLiteConnection) -> [String] {
-        conditions { connection.stored($0, $1) }.compactMap(\.value)
+        conditions(sealedBy: connection.sealing).compactMap(\.value)
     }
 
-    /// - Parameter stored: returns a name as it is in its column.
-    private func conditions(
-        _ stored: (String, ReplaySealing.Column) -> String = { name, _ in name }
-    ) -> [(sql: String, value: String?)] {
+    /// - Parameter sealing: the sealing of the queue; `nil` for a queue in clear.
+    private func conditions(sealedBy sealing: ReplaySealing? = nil) -> [(sql: String, value: String?)] {
+        func stored(_ name: String, _ column: ReplaySealing.Column) -> String {
+            sealing?.digest(of: name, column) ?? name
+        }
         var conditions: [(String, String?)] = []
         if !states.isEmpty {
             let numbers = states.map { String($0.rawValue) }.sorted().joined(separator: ", ")
@@ -193,9 +194,12 @@ extension [String] {
 extension ReplayJob {
     /// - Throws: the error `cannotSeal` if the details cannot be opened now. Those that are not authentic are masked.
     init(_ row: borrowing SQLiteStatement, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let details =
-            try connection.sealing?.details(row.isNull(27) ? nil : row.data(27), of: row.int64(0))
-            ?? ReplayDetails(row)
+        let details: ReplayDetails
+        if let sealing = connection.sealing {
+            details = try sealing.details(row.isNull(27) ? nil : row.data(27), of: row.int64(0))
+        } else {
+            details = ReplayDetails(row)
+        }
         id = row.int64(0)
         state = ReplayState(rawValue: Int(row.int64(1))) ?? .held
         reason = ReplayReason(description: row.text(2))

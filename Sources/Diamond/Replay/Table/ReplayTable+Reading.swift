@@ -80,6 +80,7 @@ extension ReplayTable.Identities {
     /// The names as a JSON array; `nil` for all.
     fileprivate func names(on connection: borrowing SQLiteConnection) -> String? {
         guard case .only(let names) = self else { return nil }
-        return ReplayTable.text(.array(names.sorted().map { .string(connection.stored($0, .identity)) }))
+        let sealing = connection.sealing
+        return ReplayTable.text(.array(names.sorted().map { .string(sealing?.digest(of: $0, .identity) ?? $0) }))
     }
 }
