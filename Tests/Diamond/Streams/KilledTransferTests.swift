@@ -28,12 +28,12 @@ import Testing
                 return sent.room
             }
             let status = start > 0 ? "206 Partial Content" : "200 OK"
-            let range = start > 0 ? "Content-Range: bytes \(start)-\(body.count - 1)/\(body.count)\r\n" : ""
+            let range = start > 0 ? "Content-Range: bytes \(start)-\(Self.body.count - 1)/\(Self.body.count)\r\n" : ""
             connection.write(
                 "HTTP/1.1 \(status)\r\nETag: \"1\"\r\nCache-Control: max-age=60\r\n"
-                    + "Content-Length: \(body.count - start)\r\n\(range)Connection: close\r\n\r\n")
-            connection.write(Array(body.dropFirst(start).prefix(room)))
-            if start + room < body.count { _ = connection.readRest() }
+                    + "Content-Length: \(Self.body.count - start)\r\n\(range)Connection: close\r\n\r\n")
+            connection.write(Array(Self.body.dropFirst(start).prefix(room)))
+            if start + room < Self.body.count { _ = connection.readRest() }
         }
     }
 

@@ -95,14 +95,15 @@ package struct SealedSecret {
         // Another process may have saved one first: the secret in the file counts.
         let saved = try database.write { (connection) throws(SQLiteError) in
             try CacheTable.saveSecret(sealed, keyID: keyID, replacing: damaged, on: connection)
+            let saved = try CacheTable.sealedSecrets(on: connection)[keyID]
             if let olderKeyID {
                 try CacheTable.deleteSecret(keyID: olderKeyID, on: connection)
-            } else {
+            } else if saved == sealed {
                 // The digests of the rows are those of a lost secret.
                 try CacheTable.deleteSecrets(exceptOf: keyID, on: connection)
                 try CacheTable.clearSealedIdentities(on: connection)
             }
-            return try CacheTable.sealedSecrets(on: connection)[keyID]
+            return saved
         }
         guard let saved, saved != sealed else { return secret }
         return try open(saved, keyID: seal.keyID, path: database.path) ?? secret

@@ -233,7 +233,7 @@ import Testing
             #expect(engine.cache == nil && engine.cacheFailure?.code == .cannotSeal)
             #expect(engine.cacheFailure?.message.contains("sealed with the key 'first'") == true)
             #expect(try await engine.send(Request("http://h/")).source == .network)
-            await #expect { try await engine.forget(identity: "anna") } throws: { error in
+            await #expect { _ = try await engine.forget(identity: "anna") } throws: { error in
                 (error as? CacheError)?.code == .cannotSeal
             }
             await engine.close()
