@@ -168,9 +168,9 @@ extension CollectionCore {
 
     /// The models as a JSON array in insertion order. Rejected elements are at their indexes. If a member's rules have
     /// rejected an element, only the member is written.
-    var json: JSONValue { .array(values(of: \.json)) }
+    var json: JSONValue { .array(values { $0.json }) }
 
-    func values(of form: (Model) -> JSONValue) -> [JSONValue] {
+    func values(_ form: (Model) -> JSONValue) -> [JSONValue] {
         var values = allModels.map(form)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
         for rejection in others.sorted(by: { $0.index < $1.index }) {

@@ -118,6 +118,6 @@ extension Model: Codable {
     /// state.
     public final func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(archive.encodable)
+        try container.encode(archive().encodable)
     }
 }
