@@ -24,16 +24,15 @@ extension Model {
     /// - Parameter isMember: Whether the object is in a collection, where it needs an id.
     final func archive(isMember: Bool = false) -> JSONValue {
         guard !tracking.isVisiting, case .object(var object) = json else { return json }
+        let slots = nestedSlots.filter(isWritten)
         tracking.isVisiting = true
         defer { tracking.isVisiting = false }
         var nested: [String: JSONValue] = [:]
-        for slot in nestedSlots where slot.property.access != .transient {
-            nested[slot.property.key] = archive(of: slot)
-        }
+        for slot in slots { nested[slot.property.key] = archive(of: slot) }
         let dirty = tracking.dirty.map(\.property).filter { $0.access != .transient }.map(\.key)
         let isNamed = serverID != nil || !isMember
         if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty { return .object(object) }
-        let changed = nestedSlots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
+        let changed = slots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
         var state: [String: JSONValue] = [
             StateKey.dirty: dirty.json, StateKey.changed: changed.json, StateKey.nested: .object(nested),
         ]

@@ -36,7 +36,8 @@ enum OrderPart: String, CaseIterable, Sendable {
 
     static func json(id: Int) -> JSONValue {
         [
-            "id": JSONValue(id), "title": "t", "author": ["id": 1, "name": "Ann", "home": ["city": "Kyoto", "zip": 1]],
+            "id": JSONValue(id), "title": "t",
+            "author": ["id": 1, "name": "Ann", "home": ["city": "Kyoto", "zip": 1]],
             "address": ["city": "Osaka", "zip": 2], "shop": ["name": "s", "home": ["city": "Nara", "zip": 3]],
             "gift": ["name": "g"], "voucher": nil, "previous": ["id": 6, "title": "p", "lines": []],
             "lines": [
