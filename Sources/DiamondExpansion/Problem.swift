@@ -59,7 +59,8 @@ struct Problem: DiagnosticMessage {
     static func recursive(_ name: String, _ model: String) -> Problem {
         Problem(
             "recursive",
-            "'\(name)' would create objects without end: make it '@Nullable var \(name): \(model)?', which is nil at first")
+            "'\(name)' would create objects without end: make it '@Nullable var \(name): \(model)?', nil at first"
+        )
     }
 
     static func noDefault(_ name: String) -> Problem {

@@ -33,7 +33,8 @@ import Testing
             solutions: [("give it a default", "let rows: ModelCollection<Row> = ModelCollection<Row>()")]),
         Member(
             code: "var next = City()", column: 9,
-            message: "'next' would create objects without end: make it '@Nullable var next: City?', which is nil at first"),
+            message:
+                "'next' would create objects without end: make it '@Nullable var next: City?', nil at first"),
         Member(
             code: "/// A name.\n    var nick: String?", column: 15,
             message: "'nick' is optional: give it a default that is not nil, or mark it '@Nullable'",

@@ -171,12 +171,12 @@ extension CollectionCore {
 
     /// The models as a JSON array in insertion order. Rejected elements are at their indexes. If a member's rules have
     /// rejected an element, only the member is written.
-    var json: JSONValue { .array(values(of: \.json)) }
+    var json: JSONValue { .array(values { $0.json }) }
 
     /// The elements of the JSON array as an encoder can write them, without those that cannot be read.
-    var encodableValues: [JSONValue] { values(of: \.json).compactMap(\.encodable) }
+    var encodableValues: [JSONValue] { values { $0.json }.compactMap(\.encodable) }
 
-    func values(of form: (Model) -> JSONValue) -> [JSONValue] {
+    func values(_ form: (Model) -> JSONValue) -> [JSONValue] {
         track()
         var values = allModels.map(form)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }

@@ -30,9 +30,9 @@ extension ModelCollection: Codable {
             isInvalid: try container.decodeIfPresent(Bool.self, forKey: .isInvalid) ?? false)
     }
 
-    /// Encodes all models with their unsaved state (``Model/encode(to:)``) including filtered ones, rejected
-    /// elements that can be read, the names of filters and sort keys, and the position in the source. Objects in unknown
-    /// members that cannot be read are left out, and numbers of more than 38 digits are rounded to the nearest double.
+    /// Encodes all models with their unsaved state (``Model/encode(to:)``) including filtered ones, rejected elements
+    /// that can be read, the names of filters and sort keys, and the position in the source. Objects in unknown members
+    /// that cannot be read are left out, and numbers of more than 38 digits are rounded to the nearest double.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(core.archives.compactMap(\.encodable), forKey: .models)

@@ -13,13 +13,13 @@ extension JSONValue {
         return .object(patch)
     }
 
-    /// Returns whether another value has all members of this one, at any depth. A missing member equals `null`.
-    func isContained(in other: JSONValue) -> Bool {
+    /// Returns whether the members that both objects have are equal, at any depth.
+    func agrees(with other: JSONValue) -> Bool {
         switch (self, other) {
         case (.object(let own), .object(let others)):
-            own.allSatisfy { $0.value == .null || $0.value.isContained(in: others.value(named: $0.key) ?? .null) }
+            own.allSatisfy { name, value in others.value(named: name).map(value.agrees) ?? true }
         case (.array(let own), .array(let others)):
-            own.count == others.count && zip(own, others).allSatisfy { $0.isContained(in: $1) }
+            own.count == others.count && zip(own, others).allSatisfy { $0.agrees(with: $1) }
         default: self == other
         }
     }

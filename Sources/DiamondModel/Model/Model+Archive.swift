@@ -19,18 +19,20 @@ extension Model {
         static let changed = "changed"
     }
 
-    /// The object as JSON, with its unsaved state.
-    final var archive: JSONValue {
+    /// Returns the object as JSON, with its unsaved state.
+    ///
+    /// - Parameter isMember: Whether the object is in a collection, where it needs an id.
+    final func archive(isMember: Bool = false) -> JSONValue {
         guard !tracking.isVisiting, case .object(var object) = json else { return json }
+        let slots = nestedSlots.filter(isWritten)
         tracking.isVisiting = true
         defer { tracking.isVisiting = false }
         var nested: [String: JSONValue] = [:]
-        for slot in nestedSlots where slot.property.access != .transient {
-            nested[slot.property.key] = archive(of: slot)
-        }
+        for slot in slots { nested[slot.property.key] = archive(of: slot) }
         let dirty = tracking.dirty.map(\.property).filter { $0.access != .transient }.map(\.key)
-        if serverID != nil, tracking.source != nil, dirty.isEmpty, nested.isEmpty { return .object(object) }
-        let changed = nestedSlots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
+        let isNamed = serverID != nil || !isMember
+        if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty { return .object(object) }
+        let changed = slots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
         var state: [String: JSONValue] = [
             StateKey.dirty: dirty.json, StateKey.changed: changed.json, StateKey.nested: .object(nested),
         ]
@@ -44,7 +46,7 @@ extension Model {
     /// Returns the archive of a nested model or collection; `nil` if its JSON is enough.
     private func archive(of slot: PropertyVisitor.Slot) -> JSONValue? {
         if let child = slot.nestedModel {
-            let archive = child.archive
+            let archive = child.archive()
             return isDirty(slot.property) || archive.hasUnsavedState(of: Self.stateName) ? archive : nil
         }
         guard let core = slot.nestedCollection else { return nil }
@@ -119,7 +121,7 @@ extension JSONValue {
 
 extension CollectionCore {
     /// The models with their unsaved state, in insertion order, and the rejected elements.
-    var archives: [JSONValue] { values(of: \.archive) }
+    var archives: [JSONValue] { values { $0.archive(isMember: true) } }
 
     /// Replaces the content with archived models.
     func restore(_ archives: [JSONValue], hasChangedMembers: Bool) {

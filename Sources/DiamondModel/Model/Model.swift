@@ -35,8 +35,8 @@ open class Model: Observable {
     /// The class within which ids are unique. The subclasses of a class cluster return its base class.
     open class var identityClass: Model.Type { self }
 
-    /// Whether a PATCH has only those members of nested models that were set, as a JSON Merge Patch (RFC 7396). `false`,
-    /// the default, writes a changed nested model whole.
+    /// Whether a PATCH has only those members of nested models that were set, as a JSON Merge Patch (RFC 7396).
+    /// `false`, the default, writes a changed nested model whole.
     open class var patchesNestedModels: Bool { false }
 
     /// The number of levels of nested models whose changes the model reports as its own, with their paths.

@@ -41,9 +41,12 @@ extension ModelObject where Self: Model {
     /// Makes changes and saves the object.
     ///
     /// A failed save restores the earlier values of the object and its nested objects: those that the server has
-    /// confirmed, or that were not saved yet. Values that were set in the meantime stay. The saves of an object run one after another. Values that are set during a save stay, and the
-    /// next save sends them. If nothing has changed, nothing is sent. While calls of an object wait in the queue, all
-    /// its saves are queued.
+    /// confirmed, or that were not saved yet. Values that were set in the meantime stay. The saves of an object run one
+    /// after another. Values that are set during a save stay, and the next save sends them. If nothing has changed,
+    /// nothing is sent. While calls of an object wait in the queue, all its saves are queued.
+    ///
+    /// New members of nested collections get the ids of their elements in the response. A sent member without an
+    /// element in the response is removed.
     ///
     /// - Parameters:
     ///   - mode: The time at which the changes become visible.

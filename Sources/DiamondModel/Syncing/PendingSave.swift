@@ -155,7 +155,8 @@ extension Model {
     /// the id of another live instance.
     fileprivate final func checkContexts(ofNestedIn copy: Model, originals: Originals) throws {
         guard let context else { return }
-        for slot in copy.nestedSlots where copy.isDirty(slot.property) || slot.nestedCollection?.hasChangedMembers == true {
+        for slot in copy.nestedSlots
+        where copy.isDirty(slot.property) || slot.nestedCollection?.hasChangedMembers == true {
             for (_, nested) in slot.nestedModels { try context.checkRegistration(of: originals[nested]) }
         }
     }

@@ -88,7 +88,7 @@ extension CollectionCore {
         if sent.isEmpty { return }
         var unknown = elements.filter { element in (try? id(of: element)).map { entries[$0] == nil } ?? false }
         unknown.removeAll { element in
-            guard let index = sent.firstIndex(where: { $0.newJSON?.isContained(in: element) ?? false }) else {
+            guard let index = sent.firstIndex(where: { $0.newJSON?.agrees(with: element) ?? false }) else {
                 return false
             }
             settle(sent.remove(at: index).model, as: element)

@@ -32,15 +32,20 @@ enum OrderPart: String, CaseIterable, Sendable {
         }
     }
 
-    static let json: JSONValue = [
-        "id": 7, "title": "t", "author": ["id": 1, "name": "Ann", "home": ["city": "Kyoto", "zip": 1]],
-        "address": ["city": "Osaka", "zip": 2], "shop": ["name": "s", "home": ["city": "Nara", "zip": 3]],
-        "gift": ["name": "g"], "voucher": nil, "previous": ["id": 6, "title": "p", "lines": []],
-        "lines": [
-            ["id": 1, "name": "tea", "count": 1, "origin": ["city": "Uji", "zip": 4]],
-            ["id": 2, "name": "rice", "count": 2, "origin": ["city": "Sado", "zip": 5]],
-        ],
-    ]
+    static let json = json(id: 7)
+
+    static func json(id: Int) -> JSONValue {
+        [
+            "id": JSONValue(id), "title": "t",
+            "author": ["id": 1, "name": "Ann", "home": ["city": "Kyoto", "zip": 1]],
+            "address": ["city": "Osaka", "zip": 2], "shop": ["name": "s", "home": ["city": "Nara", "zip": 3]],
+            "gift": ["name": "g"], "voucher": nil, "previous": ["id": 6, "title": "p", "lines": []],
+            "lines": [
+                ["id": 1, "name": "tea", "count": 1, "origin": ["city": "Uji", "zip": 4]],
+                ["id": 2, "name": "rice", "count": 2, "origin": ["city": "Sado", "zip": 5]],
+            ],
+        ]
+    }
 }
 
 /// The classes written by hand.
