@@ -30,7 +30,8 @@ extension Model {
         var nested: [String: JSONValue] = [:]
         for slot in slots { nested[slot.property.key] = archive(of: slot) }
         let dirty = tracking.dirty.map(\.property).filter { $0.access != .transient }.map(\.key)
-        let isNamed = serverID != nil || !isMember
+        // A member of this name that the server has sent must not be read as state.
+        let isNamed = (serverID != nil || !isMember) && object[Self.stateName] == nil
         if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty { return .object(object) }
         let changed = slots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
         var state: [String: JSONValue] = [

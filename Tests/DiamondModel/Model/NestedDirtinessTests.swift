@@ -274,8 +274,10 @@ import Testing
         let order = try ByHand.Order(
             json: ["id": 1, "title": "t", "diamond:unsaved": ["dirty": ["title"], "base": ["title": "x"]]])
         #expect(!order.isDirty && order.title == "t")
-        order.rollback()
-        #expect(order.title == "t")
+        let copy = try archived(order)
+        #expect(!copy.isDirty && copy.json == order.json)
+        copy.rollback()
+        #expect(copy.title == "t")
     }
 }
 
