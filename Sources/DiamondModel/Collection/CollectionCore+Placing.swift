@@ -54,9 +54,43 @@ extension CollectionCore {
                 wait(for: entry)
                 entry.isChanged = true
             } else {
-                updateRows(of: [entry])
+                updateRow(of: entry)
             }
             forward(event)
+        }
+    }
+
+    /// The row of a model that has changed.
+    private enum Visibility {
+        case hidden
+        case entering
+        case staying
+    }
+
+    /// Removes the row of a changed model that no longer passes the filters, and marks any other as updated.
+    private func updateVisibility(of entry: Entry) -> Visibility {
+        switch (entry.row, isVisible(entry.model)) {
+        case (nil, true): return .entering
+        case (_?, false): removeRow(of: entry, reason: .filtered)
+        case (nil, false):
+            // The row may return to its old place in this transaction.
+            if entry.oldRow != nil { noteUpdate(of: entry) }
+        case (_?, true):
+            noteUpdate(of: entry)
+            if entry.row === entry.oldRow, entry.reason != .updated { entry.reason = .updated }
+            return .staying
+        }
+        return .hidden
+    }
+
+    private func updateRow(of entry: Entry) {
+        switch updateVisibility(of: entry) {
+        case .hidden: break
+        case .entering: place(entry, reason: .unfiltered)
+        case .staying:
+            if isInPlace(entry) { return }
+            removeRow(of: entry, reason: .moved)
+            place(entry, reason: .moved)
         }
     }
 
@@ -67,16 +101,10 @@ extension CollectionCore {
         var staying: [Entry] = []
         var entering: [Entry] = []
         for entry in changed where entry.isMember {
-            switch (entry.row, isVisible(entry.model)) {
-            case (nil, true): entering.append(entry)
-            case (_?, false): removeRow(of: entry, reason: .filtered)
-            case (nil, false):
-                // The row may return to its old place in this transaction.
-                if entry.oldRow != nil { noteUpdate(of: entry) }
-            case (_?, true):
-                noteUpdate(of: entry)
-                if entry.row === entry.oldRow, entry.reason != .updated { entry.reason = .updated }
-                staying.append(entry)
+            switch updateVisibility(of: entry) {
+            case .hidden: break
+            case .entering: entering.append(entry)
+            case .staying: staying.append(entry)
             }
         }
         if staying.contains(where: { !isInPlace($0) }) {

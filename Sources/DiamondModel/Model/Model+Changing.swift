@@ -162,10 +162,13 @@ extension Model {
 
     private func report(_ event: ModelEvent) {
         if !event.changes.isEmpty { tracking.observers?.notify(event) }
-        let links = links
-        let waiting = links.count > 1 ? WaitingCollections(above: self) : nil
+        if tracking.links.count < 2 {
+            tracking.links.first?.takeUnretainedValue().receive(event)
+            return
+        }
+        let waiting = WaitingCollections(above: self)
         for link in links { link.receive(event) }
-        waiting?.end()
+        waiting.end()
     }
 }
 
