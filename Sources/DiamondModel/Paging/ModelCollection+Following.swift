@@ -28,7 +28,10 @@ extension ModelCollection {
         }
         for await state in query {
             await noteIdentity()
-            let page = follower.isNew(state) ? await follower.page(of: state, format: format) : nil
+            var page: Result<Page, any Error>?
+            if let response = state.response, follower.isNew(state) {
+                page = await QueryFollower<Value>.page(of: response, format: format)
+            }
             follower.show(state, page: page, in: self)
         }
     }
@@ -52,8 +55,8 @@ private struct QueryFollower<Value: Sendable> {
 
     /// Reads the items of a response, outside the collection's isolation domain.
     @concurrent
-    func page(of state: QueryState<Value>, format: PageFormat) async -> Result<Page, any Error>? {
-        state.response.map { response in Result { try format.page(of: response, isolatesFaults: true) } }
+    static func page(of response: Response, format: PageFormat) async -> Result<Page, any Error> {
+        Result { try format.page(of: response, isolatesFaults: true) }
     }
 
     /// Shows a state, with its page if that is new.

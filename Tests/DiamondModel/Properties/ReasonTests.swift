@@ -9,7 +9,7 @@ import Testing
         arguments: [
             ("name", "", "must not be empty"), ("stars", 0, "must not be zero"), ("agrees", false, "must be true"),
             ("age", 17, "must be at least 18"), ("size", 11, "must be from 1 to 10"),
-            ("share", 1, "must be at least 0, and less than 1"), ("low", 6, "must be at most 5"),
+            ("share", 1, "must be at least 0.0, and less than 1.0"), ("low", 6, "must be at most 5"),
             ("cold", 0, "must be less than 0"), ("even", 3, "must be even"), ("odd", 2, "breaks the rule odd"),
         ] as [(String, JSONValue, String)]) func `A violation has the reason of its rule`(
             key: String, json: JSONValue, reason: String

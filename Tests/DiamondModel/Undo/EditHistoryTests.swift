@@ -232,8 +232,11 @@ import Testing
         default:
             let city = City()
             city.name = name
-            try cities.sortKeys.isEmpty
-                ? cities.insert(city, at: Int.random(in: 0...count, using: &random)) : cities.add(city)
+            if cities.sortKeys.isEmpty {
+                try cities.insert(city, at: Int.random(in: 0...count, using: &random))
+            } else {
+                try cities.add(city)
+            }
         }
     }
 }
