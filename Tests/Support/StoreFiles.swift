@@ -1,4 +1,4 @@
-package import Diamond
+import Diamond
 package import DiamondTesting
 import Foundation
 
