@@ -96,7 +96,7 @@ import Testing
             { try $0.run("PRAGMA application_id = 1") }
         ),
         (
-            "the schema's version is 0, not 2: 'cachectl verify --repair' sets it",
+            "the schema's version is 0, not 3: 'cachectl verify --repair' sets it",
             { try $0.run("PRAGMA user_version = 0") }
         ),
         (

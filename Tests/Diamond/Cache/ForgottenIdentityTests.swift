@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondInspection
 
 @Suite struct `A store after a logout` {
     private let temporary = TemporaryStore()

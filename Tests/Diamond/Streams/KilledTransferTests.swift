@@ -65,7 +65,7 @@ import Testing
             // A part file in clear may be longer than its contents.
             let least = isFile && !isSealed ? received : received - Self.step
             await untilTrue { written(isFile: isFile) >= least }
-            process.kill(after: .zero)
+            process.kill(after: .nanoseconds(0))
             #expect(await process.ended() == .killed(by: SIGKILL))
             sent.withLock { $0.room = 0 }
             if isSealed {
@@ -74,7 +74,7 @@ import Testing
                 let bytes = try parts.reduce(temporary.bytes(), +)
                 #expect(bytes.firstRange(of: Self.body.prefix(32)) == nil)
             }
-            received = try await start(isAtLeast: received - Self.step, arguments, sent)
+            received = try await self.start(isAtLeast: received - Self.step, arguments, sent)
         }
         sent.withLock { $0.room = .max >> 1 }
         let process = try ChildProcess(BuiltTool("StoreHammer").url, arguments)
@@ -89,7 +89,7 @@ import Testing
         let count = sent.withLock { $0.starts.count }
         let process = try ChildProcess(BuiltTool("StoreHammer").url, arguments)
         await untilTrue { sent.withLock { $0.starts.count } > count }
-        process.kill(after: .zero)
+        process.kill(after: .nanoseconds(0))
         _ = await process.ended()
         let start = sent.withLock { $0.starts.last } ?? 0
         #expect(start >= least && start <= Self.body.count)

@@ -76,13 +76,15 @@ final class TemporaryFile: Sendable {
     func append(_ piece: Data) throws {
         let isKept = state.withLock { $0.isKept }
         try contents.withLock { contents in
-            guard var sealed = contents.sealed else {
-                return try appendClear(piece, to: &contents, isKept: isKept)
-            }
             // A copy, so that a failure changes nothing.
-            try sealed.append(piece, write: put(_:at:))
-            contents.sealed = sealed
-            contents.size += piece.count
+            var changed = contents
+            if changed.sealed != nil {
+                try changed.sealed?.append(piece, write: put(_:at:))
+                changed.size += piece.count
+            } else {
+                try appendClear(piece, to: &changed, isKept: isKept)
+            }
+            contents = changed
         }
     }
 
