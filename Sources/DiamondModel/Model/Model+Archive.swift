@@ -46,14 +46,17 @@ extension Model {
 
     /// Returns the archive of a nested model or collection; `nil` if its JSON is enough.
     private func archive(of slot: PropertyVisitor.Slot) -> JSONValue? {
+        let (json, isChanged): (JSONValue, Bool)
         if let child = slot.nestedModel {
-            let archive = child.archive()
-            return isDirty(slot.property) || archive.hasUnsavedState(of: Self.stateName) ? archive : nil
+            (json, isChanged) = (child.archive(), isDirty(slot.property))
+        } else if let core = slot.nestedCollection {
+            (json, isChanged) = (.array(core.archives), core.hasChangedMembers)
+        } else {
+            return nil
         }
-        guard let core = slot.nestedCollection else { return nil }
-        let archives = core.archives
-        let isNeeded = core.hasChangedMembers || archives.contains { $0.hasUnsavedState(of: Self.stateName) }
-        return isNeeded ? .array(archives) : nil
+        // A conditional expression would take `nil` for the JSON value `null`.
+        if isChanged || json.hasUnsavedState(of: Self.stateName) { return json }
+        return nil
     }
 
     /// Returns a new object with the state of an archive, outside every context.
@@ -114,9 +117,13 @@ extension Model {
 }
 
 extension JSONValue {
+    /// Whether the archive of a model, or one of those of a collection, has unsaved state.
     fileprivate func hasUnsavedState(of name: String) -> Bool {
-        guard case .object(let object) = self else { return false }
-        return object[name] != nil
+        switch self {
+        case .object(let object): object[name] != nil
+        case .array(let elements): elements.contains { $0.hasUnsavedState(of: name) }
+        default: false
+        }
     }
 }
 

@@ -40,7 +40,7 @@ final class SentObject {
 
     private init(_ subject: Model, isWhole: Bool, originals: Originals, visited: inout Set<ObjectIdentifier>) {
         model = originals[subject]
-        newJSON = subject.serverID == nil ? subject.json : nil
+        newJSON = subject.serverID == nil ? .some(subject.json) : .none
         for (sent, own) in zip(PropertyVisitor.slots(of: subject), PropertyVisitor.slots(of: model)) {
             guard isWhole ? sent.property.access == .user : subject.isChanged(sent) else { continue }
             var value = Value(
@@ -65,7 +65,7 @@ final class SentObject {
     /// the server's value since, and is left out.
     init(queued sent: [String: JSONValue], of model: Model, isNew: Bool) {
         self.model = model
-        newJSON = model.isNew ? .object(sent) : nil
+        newJSON = model.isNew ? .some(.object(sent)) : .none
         for slot in PropertyVisitor.slots(of: model) where slot.property.access == .user {
             let property = slot.property
             guard let json = property.keyFound(in: sent)?.value(in: sent) else { continue }
@@ -84,10 +84,10 @@ final class SentObject {
     /// Returns the value of a nested property. It cannot be decoded: only its JSON is compared.
     private static func nestedValue(of slot: PropertyVisitor.Slot, queued json: JSONValue, isCurrent: Bool) -> Value {
         var value = Value(property: slot.property, value: slot.value, json: json, current: slot.value)
-        if let child = slot.nestedModel {
-            guard case .object(let object) = json else { value.isSet = false; return value }
+        value.isSet = isCurrent
+        if let child = slot.nestedModel, case .object(let object) = json {
             let id = object[type(of: child).idKey].flatMap(ModelID.init(json:))
-            value.isSet = isCurrent || (id != nil && id == child.serverID)
+            if id != nil, id == child.serverID { value.isSet = true }
             if id == nil || id == child.serverID {
                 value.nested = [SentObject(queued: object, of: child, isNew: child.tracking.source == nil)]
             }

@@ -166,6 +166,20 @@ import Testing
         #expect(world.order.json == world.api.notes[7] && world.order.json != OrderPart.json)
     }
 
+    @Test func `A nested model that is removed while its change waits in the queue is removed by the next save`()
+        async throws
+    {
+        let world = try World<ByHand.Order>(.nobody)
+        world.api.isOnline = false
+        try await world.order.save(.queued) { $0.change(.optional) }
+        world.order.gift = nil
+        world.api.isOnline = true
+        try await world.program.drain(ByHand.Order.self)
+        #expect(world.order.gift == nil && world.api.notes[7]?["gift"] == ["name": "new"])
+        try await world.order.save()
+        #expect(world.api.notes[7]?["gift"] == .null && !world.order.isDirty)
+    }
+
     // MARK: New elements
 
     @Test(arguments: [true, false])
