@@ -21,6 +21,8 @@ public enum JSONValue: Sendable {
 
 extension JSONValue {
     /// The member of an object; `null` if the value is no object, or has no such member.
+    // Disfavored, so that a subscript that an app has written itself is not ambiguous.
+    @_disfavoredOverload
     public subscript(name: String) -> JSONValue {
         // A dictionary compares names by Unicode equivalence.
         guard case .object(let members) = self, let index = members.index(forKey: name),
