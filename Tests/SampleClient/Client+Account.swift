@@ -19,8 +19,11 @@ extension Client {
         Terminal.line("signed in as \(name)" + (released > 0 ? ", \(released) queued" : ""))
     }
 
-    /// Signs the user out: erases the stored responses, and holds the queued notes until the next login.
-    func logout() async throws {
+    /// Signs the user out: erases the stored responses and the notes that were sent, and holds the queued notes until
+    /// the next login.
+    ///
+    /// - Parameter discardsNotes: whether to erase the queued notes, too.
+    func logout(discardingNotes discardsNotes: Bool) async throws {
         let user = try user()
         do throws(ConnectionError) {
             _ = try await engine.send(Logout())
@@ -28,7 +31,7 @@ extension Client {
             Terminal.notice("the server still accepts the token: \(error.message)")
         }
         try session.end()
-        let erased = try await engine.forget(identity: user)
+        let erased = try await engine.forget(identity: user, discardingJobs: discardsNotes)
         Terminal.line("signed out \(user), \(erased) stored responses erased")
     }
 }

@@ -20,9 +20,12 @@ extension SampleClient {
     struct Logout: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Signs the user out, erases the stored data, and holds queued notes until the next login.")
+        @Flag(help: "Erases the queued notes, too.") var discardNotes = false
         @OptionGroup var options: Options
 
-        func run() async throws { try await options.run { try await $0.logout() } }
+        func run() async throws {
+            try await options.run { [discardNotes] in try await $0.logout(discardingNotes: discardNotes) }
+        }
     }
 
     struct Cities: AsyncParsableCommand {

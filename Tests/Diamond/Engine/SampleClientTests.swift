@@ -180,21 +180,25 @@ import Testing
         await again.stop()
     }
 
-    /// The files with data that is not sealed.
-    private static let unsealed = ["replay.sqlite", "replay.sqlite-wal", "replay.sqlite-shm"]
-
-    @Test func `After a logout, no file of the store contains anything of the user`() async throws {
+    @Test(arguments: [false, true])
+    func `After a logout, no file of the store contains anything of the user`(isDiscarding: Bool) async throws {
         let server = try await startedServer()
         try await output("login", "annabella", at: server, input: "diamond\n")
         try await output("note", "2657896", "bread and butter", at: server)
         try await output("notes", at: server)
         try await output("search", "zurich", at: server)
-        #expect(try names(ofFilesWith: ["annabella"]).contains("session.json"))
-        try await output("logout", at: server)
+        #expect(try names(ofFilesWith: ["annabella"]) == ["session.json"])
         await server.stop()
-        let found = try names(ofFilesWith: ["annabella", "bread and butter", "2657896", server.url("")])
-        #expect(found.filter { !Self.unsealed.contains($0) }.isEmpty, "\(found)")
-        #expect(folder.names.contains("cache.sqlite") && !folder.names.contains("session.json"))
+        try await output("note", "2657896", "salt and pepper", at: server)
+        let logout = isDiscarding ? ["logout", "--discard-notes"] : ["logout"]
+        #expect(try await run(logout, at: server, input: "").status == 0)
+        let texts = ["annabella", "bread and butter", "salt and pepper", "2657896", server.url("")]
+        #expect(try names(ofFilesWith: texts).isEmpty)
+        #expect(folder.names.contains("cache.sqlite") && folder.names.contains("replay.sqlite"))
+        let again = try await SampleServer.another(port: server.port)
+        let login = try await output("login", "annabella", at: again, input: "diamond\n")
+        #expect(login.lines == ["signed in as annabella" + (isDiscarding ? "" : ", 1 queued")])
+        await again.stop()
     }
 
     /// Returns the names of the store's files that contain any of the texts.
