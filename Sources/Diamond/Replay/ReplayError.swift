@@ -68,7 +68,13 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
     package init(_ error: SQLiteError) {
         let code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other
         // A cache's file is replaced when it is damaged. The queue's file must not be, so its message differs.
-        let message = code == .corrupt ? "\(error.path): \(error.message): \(Self.remedyOfDamage)" : error.summary
+        let message =
+            switch code {
+            case .corrupt: "\(error.path): \(error.message): \(Self.remedyOfDamage)"
+            // It is no error of SQLite.
+            case .cannotSeal: "\(error.path): \(error.message)"
+            default: error.summary
+            }
         self.init(code, message)
     }
 
