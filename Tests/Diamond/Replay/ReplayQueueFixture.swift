@@ -134,7 +134,7 @@ extension ReplayTable {
     static func reseal(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         for id in try ids(after: 0, on: connection) {
             guard var row = try storedRow(id, on: connection)?.row else { continue }
-            row.digest = ReplayRow.digest(of: try request(of: id, on: connection))
+            row.digest = ReplayRow.digest(of: try storedRequest(of: id, on: connection))
             try connection.execute("UPDATE job SET digest = \(row.digest), checksum = \(row.checksum) WHERE id = \(id)")
         }
     }

@@ -22,7 +22,8 @@ import Testing
     }
 
     private func request(of id: Int64) throws -> Data {
-        try fixture.database.read { (connection) throws(SQLiteError) in try ReplayTable.request(of: id, on: connection)
+        try fixture.database.read { (connection) throws(SQLiteError) in
+            try ReplayTable.storedRequest(of: id, on: connection)
         }
     }
 
