@@ -230,7 +230,8 @@ import Testing
         written: String, type: String?
     ) {
         let column = 9
-        let code = "final class City: Model {\n    var side \(written)\n}"
+        let space = written.hasPrefix(":") ? "" : " "
+        let code = "final class City: Model {\n    var side\(space)\(written)\n}"
         guard let type else {
             return Expansion.expect(
                 "@Modeled \(code)", toBecome: code,
@@ -258,7 +259,7 @@ import Testing
 
                     static let side: Property<City, \#(type)> = Property(\City.side, "side")
 
-                    private var _side\#(written.hasPrefix(":") ? "" : " ")\#(written)
+                    private var _side\#(space)\#(written)
 
                     override func visit(_ visitor: PropertyVisitor) {
                         super.visit(visitor)

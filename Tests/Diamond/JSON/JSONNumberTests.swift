@@ -152,6 +152,15 @@ import Testing
         #expect(throws: RequestError.self) { try Request("http://h/", body: .json(value)).json() }
     }
 
+    @Test(arguments: [
+        (#""\ud800""#, "surrogate"), ("1e400", "double"), (deep, "deeper"), (#"["\ud800"]"#, "surrogate"),
+    ]) func `an element of a list that is no object and cannot be read is kept as text`(
+        text: String, reason: String
+    ) throws {
+        let value = try JSONReader.value(of: Array("[{\"a\":1},\(text)]".utf8), isolatesFaults: true)
+        #expect(value[0] == ["a": 1] && value[1]?.fault?.contains(reason) == true, "\(value)")
+    }
+
     @Test func `only the innermost object is kept as text`() throws {
         let text = #"[{"a":{"b":"\ud800"},"c":1}]"#
         #expect(try Self.fault(text, at: [0]) == nil)
@@ -162,11 +171,10 @@ import Testing
     }
 
     @Test(arguments: [
-        #"["\ud800"]"#, "1e400", deep, #"[{"a":1},"\ud800"]"#, "[{\"a\":\(String(repeating: "[", count: 200))}]",
-        #"[{"a":"\ud800"},]"#,
+        "1e400", #"{"a":1}1e400"#, "[{\"a\":\(String(repeating: "[", count: 200))}]", #"[{"a":"\ud800"},]"#,
         "[{\"a\":\(String(repeating: "[", count: 200))nope\(String(repeating: "]", count: 200))}]",
         "[{\"a\":\(String(repeating: "{\"b\":", count: 200))1\(String(repeating: "}", count: 199))}]",
-    ]) func `a text without an object around its mistake is refused`(text: String) {
+    ]) func `a text without an object or a list around its mistake is refused`(text: String) {
         #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8), isolatesFaults: true) }
     }
 
