@@ -257,7 +257,7 @@ import Testing
         #expect(found == [false, true, true])
     }
 
-    @Test(arguments: [(nil, AESGCMSeal.first), (.first, nil), (.first, .other)] as [(AESGCMSeal?, AESGCMSeal?)])
+    @Test(arguments: [(nil, AESGCMSeal.first), (.first, nil), (.first, .second)] as [(AESGCMSeal?, AESGCMSeal?)])
     func `a removal by URL reaches the memory of a process with a different seal`(
         seals: (AESGCMSeal?, AESGCMSeal?)
     ) async throws {
