@@ -11,13 +11,13 @@ extension CacheFile {
         var count = 0
         var isLast = false
         while !isLast {
-            let (slice, changes) = try erasing { (connection) throws(SQLiteError) in
+            let (slice, last, newest) = try erasing { (connection) throws(SQLiteError) in
                 let last = try CacheTable.newestChange(on: connection)
                 try CacheTable.addChanges(of: names, on: connection)
                 let newest = try CacheTable.newestChange(on: connection)
-                return (try CacheTable.deleteSlice(selection, on: connection), last + 1..<newest + 1)
+                return (try CacheTable.deleteSlice(selection, on: connection), last, newest)
             }
-            ownChanges.add(changes)
+            ownChanges.add(after: last, upTo: newest)
             count += slice.count
             isLast = slice.isLast
         }

@@ -34,12 +34,12 @@ extension CacheFile {
     func noting<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
-        let (result, changes) = try write { (connection) throws(SQLiteError) in
+        let (result, last, newest) = try write { (connection) throws(SQLiteError) in
             let last = try CacheTable.newestChange(on: connection)
             let result = try body(connection)
-            return (result, last + 1..<(try CacheTable.newestChange(on: connection)) + 1)
+            return (result, last, try CacheTable.newestChange(on: connection))
         }
-        ownChanges.add(changes)
+        ownChanges.add(after: last, upTo: newest)
         return result
     }
 

@@ -5,20 +5,27 @@ final class OwnChanges: Sendable {
     /// The store keeps as many changes.
     private static let limit = 1000
 
-    /// The ranges in ascending order.
-    private let ranges = Guarded<[Range<Int64>]>([])
+    /// The changes after a number, up to another. Either may be the largest integer in a damaged file.
+    private struct Changes {
+        let last: Int64
+        let newest: Int64
+    }
 
-    func add(_ numbers: Range<Int64>) {
-        guard !numbers.isEmpty else { return }
-        ranges.withLock { ranges in
+    /// In ascending order.
+    private let changes = Guarded<[Changes]>([])
+
+    /// Adds the changes after a number, up to the newest.
+    func add(after last: Int64, upTo newest: Int64) {
+        guard newest > last else { return }
+        changes.withLock { changes in
             // The numbers begin again in a new file.
-            if let last = ranges.last, last.upperBound > numbers.lowerBound { ranges = [] }
-            ranges.append(numbers)
-            if ranges.count > Self.limit { ranges.removeFirst(Self.limit / 2) }
+            if let known = changes.last, known.newest > last { changes = [] }
+            changes.append(Changes(last: last, newest: newest))
+            if changes.count > Self.limit { changes.removeFirst(Self.limit / 2) }
         }
     }
 
     func contain(_ number: Int64) -> Bool {
-        ranges.withLock { ranges in ranges.reversed().contains { $0.contains(number) } }
+        changes.withLock { changes in changes.reversed().contains { $0.last < number && number <= $0.newest } }
     }
 }
