@@ -23,7 +23,7 @@ public struct RequestDefaults: Hashable, Sendable {
     public var credentials: [Credential]?
     /// The cache policy for requests whose policy is `automatic`, the default of a request; `nil` for none.
     public var cache: CachePolicy?
-    /// The tags that are added to those of a request.
+    /// The tags that are added to those of a request when it is sent. ``Connection/request`` does not have them.
     public var tags: Tags
 
     /// Creates defaults for the requests to a URL and to those below it.
