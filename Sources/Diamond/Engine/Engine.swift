@@ -235,8 +235,8 @@ public final class Engine: Sendable {
     ///     sent, except those that are being sent already. Nothing has to be released after the next login. Default:
     ///     `false`.
     /// - Returns: the number of entries that were erased.
-    /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened, so
-    ///   that its entries stay.
+    /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened,
+    ///   so that its entries stay.
     @discardableResult
     @concurrent
     public func forget(identity: String, discardingJobs discardsJobs: Bool = false) async throws(CacheError) -> Int {
