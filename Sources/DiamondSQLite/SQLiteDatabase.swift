@@ -316,9 +316,9 @@ extension SQLiteDatabase {
         let migration = SQLiteMigration(path: path, configuration: configuration)
         // Checked before the switch to WAL, which would change a file that is refused.
         try migration.check(handle)
-        // The switch to WAL uses a rollback journal. With `synchronous = NORMAL` SQLite writes the journal's header and its
-        // pages with one sync, so that a power failure can leave a header without the pages. The rollback then destroys
-        // the first page (https://sqlite.org/pragma.html#pragma_synchronous).
+        // The switch to WAL uses a rollback journal. With `synchronous = NORMAL` SQLite writes the journal's header and
+        // its pages with one sync, so that a power failure can leave a header without the pages. The rollback then
+        // destroys the first page (https://sqlite.org/pragma.html#pragma_synchronous).
         try handle.execute(
             """
             PRAGMA synchronous = FULL; PRAGMA journal_mode = WAL;

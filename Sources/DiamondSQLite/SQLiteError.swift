@@ -15,8 +15,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let ioError = Code(rawValue: SQLITE_IOERR)
         /// No space for the file that processes share (`SQLITE_IOERR_SHMSIZE`).
         package static let noSharedMemory = Code(rawValue: SQLITE_IOERR | 19 << 8)
-        /// The file was removed or renamed while it was open (`SQLITE_IOERR_VNODE`). Reported by Apple's SQLite, and when a
-        /// further connection is opened.
+        /// The file was removed or renamed while it was open (`SQLITE_IOERR_VNODE`). Reported by Apple's SQLite, and
+        /// when a further connection is opened.
         package static let fileReplaced = Code(rawValue: SQLITE_IOERR | 27 << 8)
         package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
         package static let full = Code(rawValue: SQLITE_FULL)

@@ -364,7 +364,7 @@ import UnixSignals
         print(try await engine.send(Request("https://api.example.com/me")).text)
 
         await session.signOut()  // no further requests for this user
-        engine.cancel { $0.request.tags.contains("account") }  // connections, not awaited calls
+        engine.cancel { _ in true }  // connections, not awaited calls
         try await engine.forget(identity: "user-42")  // erases responses and cookies, and holds queued requests
         try await engine.queue().release(.identity("user-42"))
     }

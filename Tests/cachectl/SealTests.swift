@@ -54,7 +54,7 @@ import Testing
         #expect(try await cachectl("purge", key).text == "erased 1 entry\n")
     }
 
-    @Test func `shows and changes a sealed queue with its key, and exits with 5 without it`() async throws {
+    @Test func `a sealed queue is shown and changed with its key, and without it the exit code is 5`() async throws {
         let file = try keyFile(Self.key)
         let add = ["queue", "add", "-X", "PUT", "--json-body", #"{"a": "secret-body"}"#, "http://h/secret-path"]
         #expect(try await cachectl(add + ["--key-file", file]).text == "1\n")

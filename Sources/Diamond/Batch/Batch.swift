@@ -49,7 +49,7 @@ public final class Batch: Sendable {
     public var completed: Int { coordinator.progress.completed }
 
     /// The result of each item, in the order of ``connections``. Reading it waits until the batch is over. It starts
-    /// the connections that nothing has started, as ``Connection/response`` does.
+    /// the connections that were not enqueued, as ``Connection/response`` does.
     ///
     /// Canceling the waiting task cancels the batch.
     public var results: [Result<Response, ConnectionError>] {

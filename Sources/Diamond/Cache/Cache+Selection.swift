@@ -8,9 +8,9 @@ extension Cache {
     /// predicate does not include downloads.
     ///
     /// An erasure by identity also erases the sealed entries whose identity this process cannot know: those that its
-    /// seal does not open, and those from before the store's secret was lost. In a store in clear, it then writes the
-    /// whole file again, because SQLite leaves copies of moved rows in the unused space of its pages. That takes some
-    /// seconds for 256 MiB, and the space of two copies. Without that space, it erases all entries.
+    /// seal does not open, and those from before the store's secret was lost. In a store without a seal, it then
+    /// rewrites the whole file, because SQLite leaves copies of moved rows in the unused space of its pages. That takes
+    /// some seconds for 256 MiB, and the space of two copies. Without that space, it erases all entries.
     ///
     /// If this process sent a request before the call, its response is not stored. A response that another process
     /// requested is stored, and stale unless the selection names keys.

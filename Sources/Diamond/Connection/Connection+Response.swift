@@ -5,8 +5,8 @@ extension Connection {
     /// The response. Reading it waits until it is known. If the waiting task is canceled, so is the connection, unless
     /// other tasks wait for it (``CanceledWait/cancelIfAlone``).
     ///
-    /// Reading it starts the connection, and those that it depends on, except those that an engine or an
-    /// `OperationQueue` has. Therefore add dependencies first, or add the connection to your queue.
+    /// Reading it starts the connection and those that it depends on, except those that were enqueued in an engine or
+    /// added to an `OperationQueue`. Therefore add dependencies first, or add the connection to your queue.
     ///
     /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection, started or not, or the waiting task is
     ///   canceled.

@@ -70,7 +70,8 @@ final class CurlHandle {
         self.fields = fields
     }
 
-    /// Forgets the transfer, which may be freed while the handle is idle. Call it after the handle has left the session.
+    /// Forgets the transfer, which may be freed while the handle is idle. Call it after the handle has left the
+    /// session.
     func forgetTransfer() {
         watchesConnection = false
         diamond_curl_set_context(easy, nil)

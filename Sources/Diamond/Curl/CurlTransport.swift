@@ -29,8 +29,8 @@ import DiamondSQLite
 ///
 /// A head of more than 256 KiB or 4,000 fields fails as `badResponse`. So do trailers of more than 16 KiB or 100
 /// fields, and a head of HTTP/1 that contradicts itself about the end of the body: with different lengths, or with a
-/// length and a `Transfer-Encoding` other than `chunked`, `identity` included. Also a head in which one of these fields has
-/// a blank before the colon or a folded value, because libcurl does not see it there.
+/// length and a `Transfer-Encoding` other than `chunked`, `identity` included. Also a head in which one of these fields
+/// has a blank before the colon or a folded value, because libcurl does not see it there.
 ///
 /// It supports all ``TransportSettings``. Pins need a TLS library that supports libcurl's `CURLOPT_PINNEDPUBLICKEY`,
 /// root certificates of the app need libcurl 7.77.

@@ -220,7 +220,8 @@ public final class Engine: Sendable {
     }
 
     /// Forgets an identity, for a logout: erases its entries, for every process of the store, its cookies, and its jobs
-    /// that have ended, with their answers. What is erased is overwritten in the files.
+    /// that have ended, with their answers, except those that open jobs need. What is erased is overwritten in the
+    /// files. <doc:SigningIn> lists what stays.
     ///
     /// Running exchanges for the identity still return their responses to their callers, but do not store them. The
     /// open jobs of the identity are held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases
@@ -235,8 +236,8 @@ public final class Engine: Sendable {
     ///     sent, except those that are being sent already. Nothing has to be released after the next login. Default:
     ///     `false`.
     /// - Returns: the number of entries that were erased.
-    /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened, so
-    ///   that its entries stay.
+    /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened,
+    ///   so that its entries stay.
     @discardableResult
     @concurrent
     public func forget(identity: String, discardingJobs discardsJobs: Bool = false) async throws(CacheError) -> Int {

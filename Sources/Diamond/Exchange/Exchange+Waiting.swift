@@ -44,8 +44,8 @@ extension Exchange {
 
     /// Notes that the next attempt begins.
     ///
-    /// - Throws: `cancelled` if the connection was paused meanwhile, because nothing of the attempt was sent; `noEngine`
-    ///   if the engine is closed.
+    /// - Throws: `cancelled` if the connection was paused meanwhile, because nothing of the attempt was sent;
+    ///   `noEngine` if the engine is closed.
     func beginAttempt() throws(ConnectionError) {
         guard !retryCoordinator.waits.isClosed else { throw ConnectionError(closedWhile: history.mayHaveArrived) }
         guard options.beginIfAllowed?() ?? true else { throw .cancelled }

@@ -35,7 +35,8 @@ struct HTTPClientHead {
     /// would have changed, and the field is left out.
     private static let returned: Set<HTTPField.Name> = [.contentLocation, .eTag, .location, .setCookie]
 
-    /// The fields; `nil` if there are too many, or one has an invalid name. It must not be dropped, because it may forbid the storage.
+    /// The fields; `nil` if there are too many, or one has an invalid name. It must not be dropped, because it may
+    /// forbid the storage.
     var fields: HTTPFields? {
         guard head.headers.count <= HTTPFields.mostReceived else { return nil }
         var fields = HTTPFields()

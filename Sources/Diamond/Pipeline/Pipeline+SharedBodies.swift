@@ -42,8 +42,8 @@ extension Pipeline {
         }
     }
 
-    /// Returns the head of a response for a caller; `nil` if the caller may not have the response. The callers that have
-    /// not sent the request get the fields that are stored.
+    /// Returns the head of a response for a caller; `nil` if the caller may not have the response. The callers that
+    /// have not sent the request get the fields that are stored.
     private func head(of body: SharedBody, for plan: ExchangePlan) -> Response? {
         guard body.plan !== plan, var response = body.response else { return body.response }
         guard let head = body.head, head.isForAll,

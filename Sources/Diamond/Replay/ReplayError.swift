@@ -40,7 +40,8 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         public static let diskError = Code(description: "diskError")
         /// The file is damaged. It is left as it is, because its jobs may exist nowhere else.
         public static let corrupt = Code(description: "corrupt")
-        /// The queue is sealed with a key that the seal does not have, or the seal fails. The jobs stay as they are.
+        /// The queue is sealed, and there is no seal, or the seal does not have the key or fails. The jobs stay as they
+        /// are.
         public static let cannotSeal = Code(description: "cannotSeal")
         /// The queue was closed.
         public static let closed = Code(description: "closed")

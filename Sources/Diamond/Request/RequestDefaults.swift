@@ -13,8 +13,8 @@ public import HTTPTypes
 /// If several apply to a request, the first that has a value counts, for each header and each property; tags are
 /// combined. They are added before the request is keyed, so that they count like the request's own values.
 public struct RequestDefaults: Hashable, Sendable {
-    /// The URL of the requests: they have its scheme, host and port, and its path or one below it. Absolute, or relative
-    /// to the engine's ``Engine/Configuration/baseURL``; empty for the base URL itself.
+    /// The URL of the requests: they have its scheme, host and port, and its path or one below it. Absolute, or
+    /// relative to the engine's ``Engine/Configuration/baseURL``; empty for the base URL itself.
     public var prefix: String
     /// The headers for requests that do not set them. They precede the engine's ``Engine/Configuration/headers``.
     public var headers: HTTPFields
@@ -23,7 +23,7 @@ public struct RequestDefaults: Hashable, Sendable {
     public var credentials: [Credential]?
     /// The cache policy for requests whose policy is `automatic`, the default of a request; `nil` for none.
     public var cache: CachePolicy?
-    /// The tags that are added to those of a request.
+    /// The tags that are added to those of a request when it is sent. ``Connection/request`` does not have them.
     public var tags: Tags
 
     /// Creates defaults for the requests to a URL and to those below it.

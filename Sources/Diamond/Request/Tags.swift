@@ -1,4 +1,5 @@
-/// A set of tags, which are compared byte by byte. A `Set<String>` would take two texts that only look the same for one.
+/// A set of tags, which are compared byte by byte. A `Set<String>` would take two texts that only look the same for
+/// one.
 public struct Tags: Hashable, Sendable {
     private var texts: Set<ExactText> = []
 

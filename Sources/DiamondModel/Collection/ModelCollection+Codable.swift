@@ -13,8 +13,8 @@ extension ModelCollection: Codable {
         case isInvalid
     }
 
-    /// Creates a collection outside every context. ``savedFilters`` and ``savedSortKeys`` have the names of the encoded
-    /// filters and sort keys.
+    /// Creates a collection outside every context. To make its models live, add them to a collection of a context.
+    /// ``savedFilters`` and ``savedSortKeys`` have the names of the encoded filters and sort keys.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -30,7 +30,7 @@ extension ModelCollection: Codable {
             isInvalid: try container.decodeIfPresent(Bool.self, forKey: .isInvalid) ?? false)
     }
 
-    /// Encodes all models with their unsaved state (``Model/encode(to:)``) including filtered ones, rejected elements
+    /// Encodes all models with their unsaved state (``Model/encode(to:)``), including filtered ones, rejected elements
     /// that can be read, the names of filters and sort keys, and the position in the source. Objects in unknown members
     /// that cannot be read are left out, and numbers of more than 38 digits are rounded to the nearest double.
     public func encode(to encoder: any Encoder) throws {

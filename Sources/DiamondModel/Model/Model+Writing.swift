@@ -117,9 +117,9 @@ extension Model: Codable {
     /// with the local id, the set properties and the JSON of the last sync, also of nested models.
     ///
     /// The decoded object has this state again. If its calls wait in the queue, register it in a context, and call
-    /// `queuedModels(_:)` of that. Objects in unknown members that cannot be read are left out, and numbers of more
-    /// than 38 digits are rounded to the nearest double. ``jsonText()`` has both as they were read, and no member for
-    /// the state.
+    /// `queuedModels(_:)` of that context. Objects in unknown members that cannot be read are left out, and numbers of
+    /// more than 38 digits are rounded to the nearest double. ``jsonText()`` has both as they were read, and no member
+    /// for the state.
     public final func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(archive().encodable)

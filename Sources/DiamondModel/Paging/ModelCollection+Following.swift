@@ -8,10 +8,10 @@ extension ModelCollection {
     /// .task { await cities.follow(engine.updates(Request("cities"), every: .seconds(60))) }
     /// ```
     ///
-    /// Each new response is merged as a load is: models stay the same instances and keep unsaved changes, models that
-    /// are not in the list leave. If the collection has a ``source`` with several pages, the response is its first
-    /// page, and models of other pages stay. ``loadState`` has the state of the query. After the end of an identity,
-    /// which drops the query's value, the collection is empty. A response that cannot be read is the error of
+    /// Each new response is merged as a load is: models stay the same instances and keep unsaved changes. Models that
+    /// are not in the list are removed. If the collection has a ``source`` with several pages, the response is its
+    /// first page, and models of other pages stay. ``loadState`` has the state of the query. When the user signs out,
+    /// the query drops its value, and the collection becomes empty. A response that cannot be read is the error of
     /// ``loadState``.
     ///
     /// - Parameters:

@@ -76,10 +76,10 @@ public enum RulePolicy: Sendable {
 
 /// A rule that a property's value breaks.
 public struct Violation: Hashable, Sendable, CustomStringConvertible {
-    /// The property's key.
+    /// The property's key; of a nested object its path, such as `author.name` or `lines[2].count`.
     public let key: String
     /// The rule's name. `type` for a value that the property's codec refuses, `unique` and `id` for an id that is taken
-    /// or missing.
+    /// or missing, `otherContext` for a nested model of another context.
     public let rule: String
     /// The reason to show next to the field: that of the rule or the codec.
     public let reason: String

@@ -53,8 +53,8 @@ extension ModelObject where Self: Model {
     ///   - method: The call. By default POST for a new object, otherwise PATCH with the changes.
     ///   - change: The changes to make. None by default, which saves earlier changes.
     /// - Throws: ``ModelError``: `invalid` for values that break rules, without sending; `noEngine`, `noContext`,
-    ///   `noResource`; `otherIdentity`, without sending, if the context's objects belong to another identity than the one that is
-    ///   signed in; `missingID` if the server has created the object and reports no id; `otherObject`. The
+    ///   `noResource`; `otherIdentity`, without sending, if the context's objects belong to another identity than the
+    ///   one that is signed in; `missingID` if the server has created the object and reports no id; `otherObject`. The
     ///   `ConnectionError` of the call. `CancellationError`. `invalid` or `duplicateID` if the object cannot take over
     ///   the values of the response; then the save is not rolled back, because the server has confirmed it.
     public nonisolated(nonsending) func save(

@@ -2,8 +2,8 @@ import Diamond
 
 /// A change that is visible before the server has confirmed it, with the states that a rollback needs.
 ///
-/// While its save runs, the object lists it in ``ModelSyncing/changes``: the refusal of an earlier change becomes a part
-/// of the states of later ones, and so does what the server confirms.
+/// While its save runs, the object lists it in ``ModelSyncing/changes``: the refusal of an earlier change becomes a
+/// part of the states of later ones, and so does what the server confirms.
 final class VisibleChange {
     private let before: SaveState
     private let after: SaveState

@@ -14,10 +14,11 @@ public import Observation
 /// history.undo()
 /// ```
 ///
-/// A history belongs to the isolation domain of its models, and retains those in its steps.
+/// A history records until it is deallocated. It belongs to the isolation domain of its models, and retains those in
+/// its steps. Drop it when the user signs out.
 @Observable
 public final class EditHistory {
-    /// The most steps that can be undone. The oldest are forgotten.
+    /// The maximum number of steps that can be undone. The oldest are forgotten.
     @ObservationIgnored public let limit: Int
     private var done: [[Edit]] = []
     private var undone: [[Edit]] = []
@@ -33,7 +34,7 @@ public final class EditHistory {
 
     /// Creates an empty history.
     ///
-    /// - Parameter limit: The most steps that can be undone.
+    /// - Parameter limit: The maximum number of steps that can be undone. Default: 100.
     public init(limit: Int = 100) { self.limit = limit }
 
     /// Whether there is a step to undo.
@@ -76,7 +77,7 @@ public final class EditHistory {
         return isRedone
     }
 
-    /// Forgets all steps.
+    /// Forgets all steps. Later edits are still recorded.
     public func removeAll() {
         done = []
         undone = []

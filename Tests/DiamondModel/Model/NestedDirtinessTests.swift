@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases)
-    func `A change of a nested object makes its owner dirty, also if nobody looks at it`(_ part: OrderPart) throws {
+    func `A change of a nested object makes its owner dirty, also if it is not observed`(_ part: OrderPart) throws {
         let order = try order()
         #expect(!order.isDirty && order.changedJSON == [:])
         order.change(part)

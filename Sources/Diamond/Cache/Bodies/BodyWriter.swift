@@ -67,7 +67,8 @@ package final class BodyWriter {
         row.map { BodyReader(BodyOutline($0), cache: cache).reading(0..<writtenSize) }
     }
 
-    /// Appends bytes. Returns when all but the bytes of one transaction are on disk, so that a caller is not faster than the disk.
+    /// Appends bytes. Returns when all but the bytes of one transaction are on disk, so that a caller is not faster
+    /// than the disk.
     ///
     /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the capacity without the log; `entryGone` if the
     ///   entry was evicted, erased, or replaced by another writer; or the error of the disk. Nothing more can be

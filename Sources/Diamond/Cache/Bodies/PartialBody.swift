@@ -19,8 +19,8 @@ extension Cache {
     ///   - entry: the entry without its body. Its headers and validator are stored with the received bytes.
     ///   - partial: the partial body to continue; `nil` begins a new body, which replaces a partial body.
     ///   - isReplacing: whether it replaces an outdated response.
-    ///   - isResumable: whether small transactions are used, so that a killed process loses less than 256 KiB; otherwise
-    ///     they have a mebibyte.
+    ///   - isResumable: whether small transactions are used, so that a killed process loses less than 256 KiB;
+    ///     otherwise they have a mebibyte.
     /// - Throws: `entryGone` if the partial body was replaced or removed.
     package func bodyWriter(
         for entry: CacheEntry,

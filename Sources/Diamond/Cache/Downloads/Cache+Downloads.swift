@@ -93,8 +93,8 @@ extension Cache {
 
     // MARK: For people
 
-    /// Returns all downloads with sound rows, the oldest first. Of a row that cannot be opened, the URL is `•••`, and the
-    /// target is the path of the part file.
+    /// Returns all downloads with sound rows, the oldest first. Of a row that cannot be opened, the URL is `•••`, and
+    /// the target is the path of the part file.
     package func downloads() throws(CacheError) -> [KeptDownload] {
         let rows = try file.read { (connection) throws(SQLiteError) in try CacheTable.downloads(on: connection) }
         return rows.compactMap { row in

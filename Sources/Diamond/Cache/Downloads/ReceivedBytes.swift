@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A kept file ends with two of them, after its contents: one of all bytes, and one of the bytes without the last
 /// piece. They are written before that piece, so that one of them is right whenever the process is killed. The row of
-/// the file has a third one, of bytes that were surely on the disk.
+/// the file has a third one, of bytes that were synced to the disk.
 struct ReceivedBytes: Hashable, Sendable {
     /// The bytes of two of them in the file.
     static let pairSize = 80

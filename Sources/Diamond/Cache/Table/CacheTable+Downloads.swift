@@ -143,7 +143,8 @@ extension CacheTable {
         return connection.changes > 0
     }
 
-    /// Erases the rows of a selection; of sealed rows, only those that are selected by values in clear. Downloads have no tags, and do not expire.
+    /// Erases the rows of a selection; of sealed rows, only those that are selected by values in clear. Downloads have
+    /// no tags, and do not expire.
     ///
     /// - Returns: the paths of their part files.
     static func eraseDownloads(

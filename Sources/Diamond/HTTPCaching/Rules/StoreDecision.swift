@@ -38,8 +38,8 @@ struct StoreDecision {
     /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), except 206.
     static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
-    /// The statuses of responses that supersede the stored one, also if they may not be stored: a new representation, or
-    /// the news that there is none at the URL any more.
+    /// The statuses of responses that supersede the stored one, also if they may not be stored: a new representation,
+    /// or the news that there is none at the URL any more.
     static let superseding: Set<Int> = [200, 203, 204, 301, 308, 404, 410]
 
     /// The statuses that a cache must not store, whatever their lifetime (RFC 6585 sections 3 to 6).
@@ -173,7 +173,8 @@ extension StoreRules {
     }
 
     /// Returns the reason why the users of a shared cache may not share a response; `nil` if they may. The rule is
-    /// stricter than RFC 9111: a response to a request with credentials, or one that sets a cookie, may be for one user.
+    /// stricter than RFC 9111: a response to a request with credentials, or one that sets a cookie, may be for one
+    /// user.
     ///
     /// | response | may be shared |
     /// |---|---|

@@ -18,7 +18,8 @@ package enum StoreRefusal: Hashable, Sendable {
     case isPrivate
     /// `Authorization` in the request, in a shared cache, without a directive that allows it (section 3.5).
     case authorization
-    /// Another credential in the request, in a shared cache, without the server's word that others may have the response.
+    /// Another credential in the request, in a shared cache, without the server's word that others may have the
+    /// response.
     case credentials
     /// `Vary` is `*`, or names a field whose sent value is unknown (section 4.1).
     case vary

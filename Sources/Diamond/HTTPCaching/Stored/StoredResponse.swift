@@ -145,8 +145,8 @@ package struct StoredResponse: Sendable, Equatable {
         !flags.isDisjoint(with: [.noCache, .invalidated]) || mayBeForOneUser || isFromTheFuture(now)
     }
 
-    /// Whether the response of a shared cache may be for one user: the server has given no lifetime, and the request may
-    /// have had credentials.
+    /// Whether the response of a shared cache may be for one user: the server has given no lifetime, and the request
+    /// may have had credentials.
     package var mayBeForOneUser: Bool {
         guard flags.contains(.shared), !flags.contains(.forAllUsers) else { return false }
         return flags.contains(.heuristic) || lifetime ?? 0 <= 0

@@ -79,7 +79,8 @@ extension HTTPFields {
 }
 
 extension String {
-    /// The name of a content coding without the prefix that old recipients send (RFC 9110 sections 8.4.1.1 and 8.4.1.3).
+    /// The name of a content coding without the prefix that old recipients send (RFC 9110 sections 8.4.1.1 and
+    /// 8.4.1.3).
     fileprivate var canonicalCoding: String {
         switch self {
         case "x-gzip": "gzip"

@@ -94,7 +94,8 @@ actor DownloadRecorder: ResumeWriting {
                 var download = download
                 download.size = size
                 file.record.set(download, in: cache)
-                // The download was canceled meanwhile. A file without the name of a kept one is removed when it is closed.
+                // The download was canceled meanwhile. A file without the name of a kept one is removed when it is
+                // closed.
                 guard file.record.row != nil else {
                     await file.release()
                     return .none

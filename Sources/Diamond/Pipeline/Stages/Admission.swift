@@ -82,8 +82,8 @@ extension InvalidationLog {
             || includes(subject, since: instant, onlyErasures: true)
     }
 
-    /// Whether the received part of a response may be kept: since an instant its identity has not logged out, and it was
-    /// not erased.
+    /// Whether the received part of a response may be kept: since an instant its identity has not logged out, and it
+    /// was not erased.
     func keeps(_ context: RequestContext, since instant: Instant) -> Bool {
         !hasLogout(of: context.wire.identity, since: instant) && !hasErased(context, since: instant)
     }

@@ -5,8 +5,8 @@ import Foundation
 /// The answers of jobs whose outcomes cannot be written, for example because the disk is full. They are in a file of a
 /// fixed size next to the queue's. Its space is allocated before a job is sent, so that a record needs no free space.
 ///
-/// If the process ends before it has written the outcome, the process that rescues the job uses the recorded answer, and
-/// does not send the request again. Jobs that store their answers are not covered, because a record has no body.
+/// If the process ends before it has written the outcome, the process that rescues the job uses the recorded answer,
+/// and does not send the request again. Jobs that store their answers are not covered, because a record has no body.
 final class AnswerLog: Sendable {
     /// The size of a record: five numbers.
     private static let recordSize = 40

@@ -200,7 +200,8 @@ extension ReplayQueue {
         }
     }
 
-    /// Records the answer of a job outside of the database, in case this process ends before it has written the outcome.
+    /// Records the answer of a job outside of the database, in case this process ends before it has written the
+    /// outcome.
     private func note(_ outcome: ReplayOutcome, of job: ReplayTable.Claimed) {
         guard let status = outcome.finalStatus else { return }
         let row = try? read { (connection) throws(SQLiteError) in try ReplayTable.row(job.id, on: connection) }

@@ -46,8 +46,8 @@ extension ReplayTable {
         return .added(try insert(draft, owner: owner, on: connection, ledger: &ledger))
     }
 
-    /// Returns the number of open jobs. If the recorded number reaches the limit, the jobs are counted, and the record is
-    /// corrected.
+    /// Returns the number of open jobs. If the recorded number reaches the limit, the jobs are counted, and the record
+    /// is corrected.
     private static func openCount(limit: Int, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         let recorded = try connection.integer(
             "SELECT sum(max(0, min(count, 1 << 53))) FROM census WHERE state < 4")

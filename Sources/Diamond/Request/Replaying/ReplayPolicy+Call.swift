@@ -14,7 +14,7 @@ extension ReplayPolicy {
     ///
     ///     var request: Request {
     ///         get throws {
-    ///             var request = Request("notes", method: .post, body: .json(["text": JSONValue(text)]))
+    ///             var request = Request("notes", method: .post, body: .json(["text": text]))
     ///             request.replay = try .durable.storing(self)
     ///             return request
     ///         }
@@ -22,9 +22,10 @@ extension ReplayPolicy {
     /// }
     /// ```
     ///
-    /// The call is stored in clear, as JSON of 64 KiB at most. It is neither sent nor part of the request's key. A call
-    /// with a member that is named like a secret, such as `password`, is refused when the request is sent or queued:
-    /// leave it out of the call's coding keys. If jobs are merged, the job has the call of the newer request.
+    /// The call is stored as JSON of 64 KiB at most, in clear unless the store is sealed. It is neither sent nor part
+    /// of the request's key. A call with a member that is named like a secret, such as `password`, is refused when the
+    /// request is sent or queued: leave it out of the call's coding keys. If jobs are merged, the job has the call of
+    /// the newer request.
     ///
     /// - Parameter call: the call that the request is made from.
     /// - Throws: ``RequestError/Code-swift.struct/malformedRequest`` if the call cannot be encoded, or is too long.

@@ -9,7 +9,8 @@ public import Foundation
 /// ```
 ///
 /// Random nonces allow 2^32 values for one key (section 8.3). An entry takes two values, and one more for each 128 KiB
-/// of its body, as a download into a file. Change the key before a store has written a billion entries.
+/// of its body. A download into a file takes one for each 128 KiB. Change the key before a store has written a billion
+/// entries.
 ///
 /// A key is never shown: not by `print` and `dump`, and not in an error.
 public struct AESGCMSeal: CacheSeal {

@@ -13,13 +13,14 @@ public protocol CacheSeal: Sendable {
 
     /// Seals bytes with the key of ``keyID``. The result differs each time, so that equal values are not recognizable.
     ///
-    /// The cache calls it outside of transactions, so other processes can write to the store during the call. The writes
-    /// of this process wait. The queue calls it in its transactions, so the writes of other processes wait, too.
+    /// The cache calls it outside of transactions, so other processes can write to the store during the call. The
+    /// writes of this process wait. The queue calls it in its transactions, so the writes of other processes wait, too.
     ///
     /// - Parameters:
     ///   - bytes: a URL, headers, or 128 KiB of a body at most; of a job, its whole request or answer.
     ///   - context: the additional authenticated data: it tells to which entry or job, and to which column the bytes
-    ///     belong. It is not stored. Opening has to fail with another context, so that no value can be moved to another place.
+    ///     belong. It is not stored. Opening has to fail with another context, so that no value can be moved to another
+    ///     place.
     func seal(_ bytes: Data, context: Data) throws -> Data
 
     /// Opens bytes that ``seal(_:context:)`` made with a key.

@@ -184,8 +184,8 @@ final class TemporaryFile: Sendable {
         try Self.check(count < 0 ? -1 : 0)
     }
 
-    /// Continues a file that another process has kept: with the chunks that the seal opens, or with the most bytes whose
-    /// digest is right.
+    /// Continues a file that another process has kept: with the chunks that the seal opens, or with the most bytes
+    /// whose digest is right.
     ///
     /// - Parameter recorded: the bytes that the row names.
     /// - Returns: the number of bytes; 0 if the file cannot be continued.

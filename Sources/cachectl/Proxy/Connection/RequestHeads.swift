@@ -202,8 +202,8 @@ struct RequestHeads {
     }
 }
 
-/// Finds the end of a chunked body (RFC 9112 section 7.1), and limits what is not its data. swift-nio's parser reads the
-/// chunks themselves.
+/// Finds the end of a chunked body (RFC 9112 section 7.1), and limits what is not its data. swift-nio's parser reads
+/// the chunks themselves.
 struct ChunkScanner {
     private enum State {
         /// The line of a chunk's size, after a number of digits.
@@ -218,8 +218,8 @@ struct ChunkScanner {
         case trailer
     }
 
-    /// The maximum number of bytes of extensions and of trailers. As in Go's `net/http`, each chunk may have 16 bytes more,
-    /// and 2 for each byte of its data.
+    /// The maximum number of bytes of extensions and of trailers. As in Go's `net/http`, each chunk may have 16 bytes
+    /// more, and 2 for each byte of its data.
     private static let limit: Int64 = 16 << 10
 
     private var state = State.size(0, digits: 0)

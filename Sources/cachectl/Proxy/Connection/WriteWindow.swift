@@ -2,8 +2,8 @@
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The bytes of a connection's responses that have not reached the socket. The tasks that write them wait while there are
-/// too many.
+/// The bytes of a connection's responses that have not reached the socket. The tasks that write them wait while there
+/// are too many.
 ///
 /// The writer of `NIOAsyncChannel` alone does not bound them: it suspends only after the event loop has noticed that
 /// the socket takes no more.

@@ -56,7 +56,7 @@ import Testing
     enum Absence: CaseIterable { case notAwaited, canceled, replayed }
 
     @Test(arguments: Absence.allCases)
-    func `a refused durable request leaves a dead job if nobody gets the answer`(absence: Absence) async throws {
+    func `a refused durable request leaves a dead job if no caller gets the answer`(absence: Absence) async throws {
         let (isThere, mayAnswer) = (Gate(), Gate())
         fixture.serve { _ in
             isThere.open()
