@@ -97,7 +97,7 @@ extension CacheFile {
             let lock = try openingLock(of: store, isShared: true)
             defer { withExtendedLifetime(lock) {} }
             return try database(of: store, create: false)
-        } catch where isMissing(store) || error.code == .fileReplaced {
+        } catch  where isMissing(store) || error.code == .fileReplaced {
             let lock = try openingLock(of: store, isShared: false)
             defer { withExtendedLifetime(lock) {} }
             let isNew = isMissing(store)
