@@ -90,12 +90,14 @@ extension Model {
         for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
             let property = slot.property
             if let core = slot.nestedCollection {
-                guard case .array(let archives)? = nested[property.key] else { continue }
+                let json = nested[property.key] ?? ownJSON(of: property, in: object)
+                guard case .array(let archives)? = json else { continue }
                 core.restore(archives, hasChangedMembers: changed.contains(property.key))
                 continue
             }
             let isDirty = dirty.contains(property.key)
-            guard let value = value(of: property, isDirty: isDirty, in: object, nested[property.key]) else { continue }
+            let isOwn = isDirty || (tracking.source == nil && property.access == .user)
+            guard let value = value(of: property, isOwn: isOwn, in: object, nested[property.key]) else { continue }
             values.append(PropertyVisitor.Slot(property: property, value: value))
             guard isDirty, let original = property.original(slot.value) else { continue }
             originals[property.key] = DirtyProperty(property: property, original: original)
@@ -105,12 +107,20 @@ extension Model {
         tracking.repairs.removeAll { dirty.contains($0.key) }
     }
 
+    /// Returns the archived JSON of a nested collection that was never synced, and has no unsaved state of its own.
+    private func ownJSON(of property: AnyProperty, in object: [String: JSONValue]) -> JSONValue? {
+        guard tracking.source == nil, property.access == .user else { return nil }
+        return property.keyFound(in: object)?.value(in: object)
+    }
+
     /// Returns the archived value of a property; `nil` for the value of the last sync.
+    ///
+    /// - Parameter isOwn: Whether the value was set since, or never synced.
     private func value(
-        of property: AnyProperty, isDirty: Bool, in object: [String: JSONValue], _ archive: JSONValue?
+        of property: AnyProperty, isOwn: Bool, in object: [String: JSONValue], _ archive: JSONValue?
     ) -> Any? {
         if let archive { return try? property.nestedModelType?.unarchived(from: archive) }
-        guard isDirty, let json = property.keyFound(in: object)?.value(in: object) else { return nil }
+        guard isOwn, let json = property.keyFound(in: object)?.value(in: object) else { return nil }
         var log = RepairLog()
         return property.decode(json, repairs: &log)
     }
@@ -150,6 +160,7 @@ extension CollectionCore {
             }
             replaceMembers(order)
             self.hasChangedMembers = hasChangedMembers
+            syncedIDs = nil
         }
     }
 }

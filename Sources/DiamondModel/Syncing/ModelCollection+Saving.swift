@@ -25,7 +25,11 @@ extension ModelCollection {
             throw error
         }
         // A concurrent call may have failed and removed the object.
-        if !isAdded, core.entry(of: model) == nil, !isDeleted(model) { try add(model) }
+        let isConfirmed = !model.isNew
+        if !isAdded, core.entry(of: model) == nil, !isDeleted(model) {
+            if isConfirmed { _ = try core.confirming { try add(model) } } else { try add(model) }
+        }
+        if isConfirmed { core.confirmMembership(of: [model]) }
     }
 
     /// Returns whether an object was deleted here, and the deletion was not undone.
