@@ -6,7 +6,9 @@ import Observation
 @usableFromInline
 final class CollectionCore {
     let type: Model.Type
-    var context: ModelContext?
+    var context: ModelContext? {
+        didSet { if context !== oldValue { markDeleted() } }
+    }
 
     private(set) var entries: [ModelID: Entry] = [:]
     var order = InsertionOrder()

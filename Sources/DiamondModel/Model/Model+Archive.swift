@@ -17,6 +17,8 @@ extension Model {
         static let nested = "nested"
         /// The keys of the nested collections whose members have changed.
         static let changed = "changed"
+        /// The archives of deleted members whose deletions were not sent, by the keys of the collections.
+        static let deleted = "deleted"
     }
 
     /// Returns the object as JSON, with its unsaved state.
@@ -28,15 +30,21 @@ extension Model {
         tracking.isVisiting = true
         defer { tracking.isVisiting = false }
         var nested: [String: JSONValue] = [:]
-        for slot in slots { nested[slot.property.key] = archive(of: slot) }
+        var deleted: [String: JSONValue] = [:]
+        for slot in slots {
+            nested[slot.property.key] = archive(of: slot)
+            let archives = slot.nestedCollection?.deletedArchives ?? []
+            if !archives.isEmpty { deleted[slot.property.key] = .array(archives) }
+        }
         let dirty = tracking.dirty.map(\.property).filter { $0.access != .transient }.map(\.key)
         // A member of this name that the server has sent must not be read as state.
         let isNamed = (serverID != nil || !isMember) && object[Self.stateName] == nil
-        if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty { return .object(object) }
+        if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty, deleted.isEmpty { return .object(object) }
         let changed = slots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
         var state: [String: JSONValue] = [
             StateKey.dirty: dirty.json, StateKey.changed: changed.json, StateKey.nested: .object(nested),
         ]
+        if !deleted.isEmpty { state[StateKey.deleted] = .object(deleted) }
         state[StateKey.base] = tracking.source.map(JSONValue.object)
         state[StateKey.id] = serverID?.json
         state[StateKey.localID] = .string(localID.description)
@@ -85,11 +93,13 @@ extension Model {
         let dirty = state[StateKey.dirty].flatMap([String].init(json:)) ?? []
         let changed = state[StateKey.changed].flatMap([String].init(json:)) ?? []
         let nested = state[StateKey.nested].flatMap([String: JSONValue].init(json:)) ?? [:]
+        let deleted = state[StateKey.deleted].flatMap([String: JSONValue].init(json:)) ?? [:]
         var values: [PropertyVisitor.Slot] = []
         var originals: [String: DirtyProperty] = [:]
         for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
             let property = slot.property
             if let core = slot.nestedCollection {
+                if case .array(let archives)? = deleted[property.key] { core.restoreDeleted(archives) }
                 let json = nested[property.key] ?? ownJSON(of: property, in: object)
                 guard case .array(let archives)? = json else { continue }
                 core.restore(archives, hasChangedMembers: changed.contains(property.key))
