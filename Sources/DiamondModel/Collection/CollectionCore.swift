@@ -332,8 +332,9 @@ extension CollectionCore {
         var known = Set(synced)
         let current = ids
         for (index, id) in current.enumerated() where changed.contains(id) {
+            let isLast = !current[(index + 1)...].contains(where: known.contains)
             let previous = current[..<index].last(where: known.contains)
-            synced.insert(id, at: previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
+            synced.insert(id, at: isLast ? synced.count : previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
             known.insert(id)
         }
         syncedIDs = synced
