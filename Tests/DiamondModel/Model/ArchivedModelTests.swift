@@ -11,7 +11,9 @@ import Testing
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
 
-    @Test func `A load after an archive was registered merges into its nested objects, and doubles none`() async throws {
+    @Test func `A load after an archive was registered merges into its nested objects, and doubles none`()
+        async throws
+    {
         let api = StubAPI { _ in StubAPI.Answer(200, OrderPart.json) }
         let earlier = ModelContext()
         let order: ByHand.Order = try earlier.model(from: OrderPart.json)
