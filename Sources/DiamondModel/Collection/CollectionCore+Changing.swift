@@ -73,7 +73,7 @@ extension CollectionCore {
     }
 
     func insert(_ entry: Entry, at position: Position, reason: ChangeReason) {
-        hasChangedMembers = true
+        membersWillChange()
         if let context, !context.order.deleted.isEmpty { cancelDeletion(of: entry.model, in: context) }
         enter(entry)
         report(.added(entry.model, self))
@@ -136,7 +136,7 @@ extension CollectionCore {
         guard entry.isMember else { return }
         report(CollectionPosition(entry).map { .removing(entry.model, $0) })
         transaction {
-            hasChangedMembers = true
+            membersWillChange()
             touch(entry)
             removeRow(of: entry, reason: reason)
             entry.reason = reason

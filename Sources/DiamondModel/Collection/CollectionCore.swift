@@ -6,7 +6,9 @@ import Observation
 @usableFromInline
 final class CollectionCore {
     let type: Model.Type
-    var context: ModelContext?
+    var context: ModelContext? {
+        didSet { if context !== oldValue { markDeleted() } }
+    }
 
     private(set) var entries: [ModelID: Entry] = [:]
     var order = InsertionOrder()
@@ -37,6 +39,7 @@ final class CollectionCore {
     var hasChangedMembers = false {
         didSet {
             if hasChangedMembers != oldValue {
+                syncedIDs = hasChangedMembers ? ids : nil
                 hasToggledDirtiness = true
                 reportDirtiness()
             }
@@ -45,10 +48,14 @@ final class CollectionCore {
             memberChanges += 1
         }
     }
-    /// The number of changes of members.
+    /// The number of unsaved changes of members.
     private(set) var memberChanges = 0
+    /// The ids of the members that the server has, in order, while other ones are set here; `nil` if they are unknown.
+    var syncedIDs: [ModelID]?
+    /// Whether the server has confirmed the changes of members that are being made.
+    var isConfirming = false
     /// Whether models were added, removed or moved in this transaction.
-    private var hasOtherMembers = false
+    var hasOtherMembers = false
     /// Whether ``hasChangedMembers`` has changed, and the owner was not notified yet.
     private var hasToggledDirtiness = false
 
@@ -310,6 +317,8 @@ extension CollectionCore {
         guard entry.isMember else { return }
         if entries[old] === entry { entries[old] = nil }
         entries[new] = entry
+        // The context still finds a local id.
+        if !old.isLocal, let index = syncedIDs?.firstIndex(of: old) { syncedIDs?[index] = new }
     }
 }
 

@@ -118,13 +118,15 @@ extension Model {
 
     /// Runs `body`, and reports its changes in one event.
     ///
-    /// - Parameter isSetter: Whether `body` only sets a property, so that no other model changes meanwhile.
+    /// - Parameters:
+    ///   - isSetter: Whether `body` only sets a property, so that no other model changes meanwhile.
+    ///   - isWaiting: Whether the collections above wait for the end. They need not if no values change.
     final func transact<Result, Failure: Error>(
-        source: ChangeSource, isSetter: Bool = false, _ body: () throws(Failure) -> Result
+        source: ChangeSource, isSetter: Bool = false, isWaiting: Bool = true, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let isOutermost = tracking.transactionDepth == 0
         if isOutermost { tracking.stateBefore = tracking.state }
-        let waiting = isOutermost && !isSetter ? WaitingCollections(above: self) : nil
+        let waiting = isOutermost && !isSetter && isWaiting ? WaitingCollections(above: self) : nil
         let before = isOutermost && !isSetter ? tracking.syncState : nil
         tracking.transactionDepth += 1
         defer {
