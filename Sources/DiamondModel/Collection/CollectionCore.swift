@@ -179,7 +179,7 @@ extension CollectionCore {
         reportDirtiness()
     }
 
-    /// Runs a transaction that reads JSON.
+    /// Runs a transaction whose changes are not the user's.
     func reading(_ body: () -> Void) {
         let outer = isReading
         isReading = true

@@ -109,7 +109,7 @@ extension Model {
                 slots.append(slot)
             }
         }
-        transact(source: .user) {
+        transact(source: .server) {
             for change in PropertyVisitor.assign(slots, to: self) {
                 note(change)
                 tracking.repairs.removeAll { $0.key == change.property.key }
