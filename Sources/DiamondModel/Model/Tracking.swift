@@ -12,6 +12,8 @@ struct Tracking {
 
     var serverID: ModelID?
     var localID: ModelID?
+    /// Whether the server has deleted the object, and it was not added to a collection since.
+    var isDestroyed = false
     weak var context: ModelContext? {
         didSet { hadEngine = context?.engine != nil }
     }

@@ -2,7 +2,7 @@
 enum Edit {
     /// The value of a model was set: of the model with the event itself, or of a nested one.
     case value(Model, PropertyChange, in: Model)
-    case added(Model, CollectionCore)
+    case added(Model, CollectionCore, wasDeleted: Bool)
     case removed(Model, CollectionPosition)
     case moved(Model, CollectionPosition)
 
@@ -43,11 +43,12 @@ enum Edit {
         switch self {
         case .value(let model, let change, _):
             return !model.assign([PropertyVisitor.Slot(property: change.property, value: change.old)]).isEmpty
-        case .added(let model, let core):
+        case .added(let model, let core, let wasDeleted):
             guard let entry = core.entry(of: model) else { return false }
             core.remove(entry)
+            if wasDeleted { core.context?.order.deleted.insert(ModelKey(type(of: model), model.modelID)) }
         case .removed(let model, let position):
-            guard position.core.entries[model.modelID] == nil else { return false }
+            guard position.core.entries[model.modelID] == nil, !position.core.isGone(model) else { return false }
             position.restore(model)
         case .moved(let model, let position):
             guard let entry = position.core.entry(of: model) else { return false }

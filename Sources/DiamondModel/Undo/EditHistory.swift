@@ -56,7 +56,7 @@ public final class EditHistory {
 
     /// Undoes the newest step: restores the values, the members of collections and their places.
     ///
-    /// A step without effect, because its objects have the old values by now, is skipped.
+    /// A step without effect is skipped: its objects have the old values by now, or the server has deleted them.
     ///
     /// - Returns: Whether anything has changed.
     @discardableResult

@@ -176,6 +176,47 @@ import Testing
         #expect(city.districts.map(\.name) == ["Gion"] && !history.canUndo && history.canRedo)
     }
 
+    @Test func `A deletion that is redone is sent, and one that is undone is not`() async throws {
+        let methods = Guarded<[String]>([])
+        let api = StubAPI { call in
+            methods.withLock { $0.append(call.method) }
+            return .init(call.method == "DELETE" ? 204 : 200, call.method == "GET" ? [] : nil)
+        }
+        let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
+        try notes.set([["id": 1, "text": "a"], ["id": 2, "text": "b"]])
+        history.record(notes)
+        let note = notes[0]
+        notes.delete(note)
+        #expect(history.undo() && notes.deleted.isEmpty)
+        try await notes.upload()
+        #expect(methods.withLock { $0 } == [])
+        #expect(history.redo() && notes.deleted == [note] && notes.count == 1)
+        try await notes.upload()
+        #expect(methods.withLock { $0 } == ["DELETE"])
+        #expect(!history.undo() && notes.count == 1)
+    }
+
+    @Test func `An undeleted object that is removed by an undo is not deleted on the server`() throws {
+        let notes = ModelCollection<Note>(context: context)
+        try notes.set([["id": 1, "text": "a"]])
+        history.record(notes)
+        let note = notes[0]
+        notes.delete(note)
+        notes.undelete(note)
+        #expect(history.undo() && notes.isEmpty && notes.deleted.isEmpty)
+    }
+
+    @Test func `An object that was removed and then destroyed does not come back`() async throws {
+        let api = StubAPI { _ in .init(204) }
+        let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
+        try notes.set([["id": 1, "text": "a"]])
+        history.record(notes)
+        let note = notes[0]
+        notes.remove(note)
+        try await note.destroy()
+        #expect(!history.undo() && notes.isEmpty)
+    }
+
     @Test func `The number of steps is limited, and the oldest are forgotten`() throws {
         let history = EditHistory(limit: 2)
         let city = try City(json: ["id": 1, "name": "A"])
