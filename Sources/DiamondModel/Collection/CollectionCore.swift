@@ -327,7 +327,7 @@ extension CollectionCore {
 
     private func notifyOwner() {
         guard let owner, let ownerProperty else { return }
-        let change = PropertyChange(property: ownerProperty, old: generation - 1, new: generation)
+        let change = PropertyChange(property: ownerProperty, of: nil, old: generation - 1, new: generation)
         owner.receive(collection: change)
     }
 

@@ -87,7 +87,7 @@ extension Model {
         transact(source: .user, isSetter: true) {
             removeRepairs(of: property)
             tracking.markDirty(property, from: old, to: new, areSame: property.form.areSame)
-            note(PropertyChange(property: property, old: old, new: new))
+            note(PropertyChange(property: property, of: self, old: old, new: new))
             if property.isNested { adoptNested(new, in: property) }
             if property.key == Self.idKey { setServerID(ModelID(json: property.codec.encode(new))) }
         }
@@ -101,7 +101,7 @@ extension Model {
             tracking.repairs.removeAll { $0.key == property.key }
             tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
             // The value is equal, but the JSON has it from now on.
-            note(PropertyChange(property: property, old: value, new: value, isConfirmation: true))
+            note(PropertyChange(property: property, of: self, old: value, new: value, isConfirmation: true))
         }
     }
 }

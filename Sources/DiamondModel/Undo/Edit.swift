@@ -58,24 +58,19 @@ enum Edit {
         return true
     }
 
-    /// Returns the edits in a model's event, of the model itself and of nested models. Changes of the members of nested
-    /// collections are in other events.
-    static func edits(in event: ModelEvent) -> [Edit] {
-        guard event.source == .user else { return [] }
-        return event.changes.compactMap { change in
-            event.model.holder(of: change.path).map { .value($0, change, in: event.model) }
+    /// Returns edits without the later ones of the same value, such as those of an author that many rows report.
+    static func distinct(_ edits: [Edit]) -> [Edit] {
+        var known: Set<[ObjectIdentifier]> = []
+        return edits.filter { edit in
+            guard case .value(let model, let change, _) = edit else { return true }
+            return known.insert([ObjectIdentifier(model), ObjectIdentifier(change.property)]).inserted
         }
     }
-}
 
-extension Model {
-    /// Returns the nested model that has the last property of a path; `nil` if a collection is on the path.
-    fileprivate func holder(of path: [AnyProperty]) -> Model? {
-        guard let first = path.first,
-            let slot = PropertyVisitor.slots(of: self).first(where: { $0.property === first }),
-            first.nestedCollection(in: slot.value) == nil
-        else { return nil }
-        if path.count == 1 { return self }
-        return first.nestedModel(in: slot.value)?.holder(of: Array(path.dropFirst()))
+    /// Returns the edits in a model's event, of the model itself and of nested models. Added, removed and moved members
+    /// of nested collections are in other events.
+    static func edits(in event: ModelEvent) -> [Edit] {
+        guard event.source == .user else { return [] }
+        return event.changes.compactMap { change in change.holder.map { .value($0, change, in: event.model) } }
     }
 }

@@ -96,7 +96,7 @@ public final class EditHistory {
         defer { isPerforming = false }
         while let step = self[keyPath: source].popLast() {
             let hasEffect = Edit.revert(step)
-            if !open.isEmpty { self[keyPath: target].append(open) }
+            if !open.isEmpty { self[keyPath: target].append(Edit.distinct(open)) }
             open = []
             if hasEffect { return true }
         }
@@ -109,7 +109,7 @@ public final class EditHistory {
     /// Ends the current step, unless it is a part of a transaction.
     func close() {
         guard depth == 0, !isPerforming, !open.isEmpty else { return }
-        done.append(open)
+        done.append(Edit.distinct(open))
         if done.count > limit { done.removeFirst(done.count - limit) }
         undone = []
         open = []

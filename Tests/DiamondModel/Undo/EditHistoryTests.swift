@@ -217,6 +217,21 @@ import Testing
         #expect(!history.undo() && notes.isEmpty)
     }
 
+    @Test func `The value of a nested model that was replaced then is restored in that model`() throws {
+        let story = try Story(json: ["id": 1, "author": ["name": "Ann"]])
+        let author = story.author
+        let other = Writer()
+        other.name = "Bob"
+        history.record(story)
+        story.transaction {
+            author.name = "x"
+            story.author = other
+            other.name = "y"
+        }
+        #expect(history.undo() && story.author === author && author.name == "Ann" && other.name == "Bob")
+        #expect(history.redo() && story.author === other && author.name == "x" && other.name == "y")
+    }
+
     @Test func `The number of steps is limited, and the oldest are forgotten`() throws {
         let history = EditHistory(limit: 2)
         let city = try City(json: ["id": 1, "name": "A"])
