@@ -165,13 +165,18 @@ extension CollectionCore {
     func transaction<Result, Failure: Error>(
         origin: ChangeOrigin? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if depth == 0 { self.origin = origin }
-        depth += 1
+        beginTransaction(origin: origin)
         defer { endTransaction() }
         return try body()
     }
 
-    private func endTransaction() {
+    /// Begins a transaction. The caller ends it with ``endTransaction()``.
+    func beginTransaction(origin: ChangeOrigin? = nil) {
+        if depth == 0 { self.origin = origin }
+        depth += 1
+    }
+
+    func endTransaction() {
         depth -= 1
         guard depth == 0 else { return }
         reportRejections()
@@ -197,8 +202,7 @@ extension CollectionCore {
     func addCollections(to waiting: inout WaitingCollections) { owner?.addCollections(to: &waiting) }
 
     func beginWaiting() {
-        if depth == 0 { origin = nil }
-        depth += 1
+        beginTransaction()
         reports += 1
     }
 

@@ -122,18 +122,33 @@ extension Model {
     final func transact<Result, Failure: Error>(
         source: ChangeSource, isSetter: Bool = false, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        let transaction = beginTransaction(isSetter: isSetter)
+        defer { end(transaction, source: source) }
+        return try body()
+    }
+
+    /// A transaction that has begun.
+    struct Transaction {
+        fileprivate let isOutermost: Bool
+        fileprivate let waiting: WaitingCollections?
+        fileprivate let before: Tracking.SyncState?
+    }
+
+    /// Begins a transaction. The caller ends it with ``end(_:source:)``.
+    final func beginTransaction(isSetter: Bool = false) -> Transaction {
         let isOutermost = tracking.transactionDepth == 0
         if isOutermost { tracking.stateBefore = tracking.state }
         let waiting = isOutermost && !isSetter ? WaitingCollections(above: self) : nil
         let before = isOutermost && !isSetter ? tracking.syncState : nil
         tracking.transactionDepth += 1
-        defer {
-            tracking.transactionDepth -= 1
-            if let before, !tracking.hasSyncState(before) { syncStateDidChange() }
-            if isOutermost { reportPendingChanges(source: source) }
-            waiting?.end()
-        }
-        return try body()
+        return Transaction(isOutermost: isOutermost, waiting: waiting, before: before)
+    }
+
+    final func end(_ transaction: Transaction, source: ChangeSource) {
+        tracking.transactionDepth -= 1
+        if let before = transaction.before, !tracking.hasSyncState(before) { syncStateDidChange() }
+        if transaction.isOutermost { reportPendingChanges(source: source) }
+        transaction.waiting?.end()
     }
 
     /// Adds a change to the event of the transaction.

@@ -11,19 +11,21 @@ enum Edit {
     /// - Returns: Whether anything has changed.
     static func revert(_ edits: [Edit]) -> Bool {
         var hasEffect = false
-        var body = {
-            for edit in edits.reversed() where edit.revert() { hasEffect = true }
-        }
         // The transactions of collections have those of their models inside.
-        var subjects: Set<ObjectIdentifier> = []
-        for model in edits.compactMap(\.model).reversed() where subjects.insert(ObjectIdentifier(model)).inserted {
-            body = { [body] in model.transaction(body) }
-        }
-        for core in edits.compactMap(\.core).reversed() where subjects.insert(ObjectIdentifier(core)).inserted {
-            body = { [body] in core.transaction(body) }
-        }
-        body()
+        let cores = unique(edits.compactMap(\.core))
+        let models = unique(edits.compactMap(\.model))
+        for core in cores { core.beginTransaction() }
+        let transactions = models.map { $0.beginTransaction() }
+        for edit in edits.reversed() where edit.revert() { hasEffect = true }
+        for (model, transaction) in zip(models, transactions).reversed() { model.end(transaction, source: .user) }
+        for core in cores.reversed() { core.endTransaction() }
         return hasEffect
+    }
+
+    /// Returns objects without repetitions, each at its last place.
+    private static func unique<Object: AnyObject>(_ objects: [Object]) -> [Object] {
+        var known: Set<ObjectIdentifier> = []
+        return objects.reversed().filter { known.insert(ObjectIdentifier($0)).inserted }.reversed()
     }
 
     /// The model whose event had the value; `nil` for members of a collection.
@@ -33,7 +35,7 @@ enum Edit {
     private var core: CollectionCore? {
         switch self {
         case .value: nil
-        case .added(_, let core): core
+        case .added(_, let core, _): core
         case .removed(_, let position), .moved(_, let position): position.core
         }
     }

@@ -232,6 +232,14 @@ import Testing
         #expect(history.redo() && story.author === other && author.name == "x" && other.name == "y")
     }
 
+    @Test func `A step of very many objects is undone`() throws {
+        let cities = ModelCollection<City>(context: context)
+        try cities.set(.array((1...20_000).map { ["id": .integer($0), "name": "a"] }))
+        history.record(cities)
+        cities.transaction { for city in cities { city.name = "b" } }
+        #expect(history.undo() && cities.allSatisfy { $0.name == "a" } && !history.canUndo)
+    }
+
     @Test func `The number of steps is limited, and the oldest are forgotten`() throws {
         let history = EditHistory(limit: 2)
         let city = try City(json: ["id": 1, "name": "A"])
