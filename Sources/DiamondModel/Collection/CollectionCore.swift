@@ -181,6 +181,7 @@ extension CollectionCore {
         guard depth == 0 else { return }
         reportRejections()
         commit()
+        report(.ended)
         reportDirtiness()
     }
 
@@ -262,7 +263,6 @@ extension CollectionCore {
         if let changes { deliver(changes) }
         // Changes of models have already been forwarded to the owner.
         if hadOtherMembers { notifyOwner() }
-        report(.ended)
     }
 
     private func deliver(_ changes: CollectionChanges) {

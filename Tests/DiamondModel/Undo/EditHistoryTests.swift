@@ -240,6 +240,16 @@ import Testing
         #expect(history.undo() && cities.allSatisfy { $0.name == "a" } && !history.canUndo)
     }
 
+    @Test func `Each edit of a filtered row is a step`() throws {
+        let cities = try cities("A", "B")
+        cities.filters["none"] = Filter { _ in false }
+        history.record(cities)
+        let city = cities.allModels[0]
+        city.name = "X"
+        city.name = "Y"
+        #expect(history.undo() && city.name == "X" && history.undo() && city.name == "A")
+    }
+
     @Test func `The number of steps is limited, and the oldest are forgotten`() throws {
         let history = EditHistory(limit: 2)
         let city = try City(json: ["id": 1, "name": "A"])
