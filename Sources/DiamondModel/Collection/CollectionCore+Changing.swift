@@ -58,8 +58,12 @@ extension CollectionCore {
     }
 
     /// Cancels an unsent deletion of a model that is added again.
-    private func cancelDeletion(of model: Model, in context: ModelContext) {
-        context.order.deleted.remove(ModelKey(Swift.type(of: model), model.modelID))
+    ///
+    /// - Returns: Whether there was one.
+    private func cancelDeletion(of model: Model) -> Bool {
+        model.tracking.isDestroyed = false
+        guard let context, !context.order.deleted.isEmpty else { return false }
+        return context.order.deleted.remove(ModelKey(Swift.type(of: model), model.modelID)) != nil
     }
 
     /// Returns the entry of a model that was removed in this transaction, and makes it a member again.
@@ -74,9 +78,9 @@ extension CollectionCore {
 
     func insert(_ entry: Entry, at position: Position, reason: ChangeReason) {
         membersWillChange()
-        if let context, !context.order.deleted.isEmpty { cancelDeletion(of: entry.model, in: context) }
+        let wasDeleted = cancelDeletion(of: entry.model)
         enter(entry)
-        report(.added(entry.model, self))
+        report(.added(entry.model, self, wasDeleted: wasDeleted))
         switch position {
         case .sorted: order.append(entry)
         case .before(let next): order.insert(entry, before: next)

@@ -172,21 +172,27 @@ extension CollectionCore {
     func transaction<Result, Failure: Error>(
         origin: ChangeOrigin? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if depth == 0 { self.origin = origin }
-        depth += 1
+        beginTransaction(origin: origin)
         defer { endTransaction() }
         return try body()
     }
 
-    private func endTransaction() {
+    /// Begins a transaction. The caller ends it with ``endTransaction()``.
+    func beginTransaction(origin: ChangeOrigin? = nil) {
+        if depth == 0 { self.origin = origin }
+        depth += 1
+    }
+
+    func endTransaction() {
         depth -= 1
         guard depth == 0 else { return }
         reportRejections()
         commit()
+        report(.ended)
         reportDirtiness()
     }
 
-    /// Runs a transaction that reads JSON.
+    /// Runs a transaction whose changes are not the user's.
     func reading(_ body: () -> Void) {
         let outer = isReading
         isReading = true
@@ -204,8 +210,7 @@ extension CollectionCore {
     func addCollections(to waiting: inout WaitingCollections) { owner?.addCollections(to: &waiting) }
 
     func beginWaiting() {
-        if depth == 0 { origin = nil }
-        depth += 1
+        beginTransaction()
         reports += 1
     }
 
@@ -265,7 +270,6 @@ extension CollectionCore {
         if let changes { deliver(changes) }
         // Changes of models have already been forwarded to the owner.
         if hadOtherMembers { notifyOwner() }
-        report(.ended)
     }
 
     private func deliver(_ changes: CollectionChanges) {
@@ -336,7 +340,7 @@ extension CollectionCore {
 
     private func notifyOwner() {
         guard let owner, let ownerProperty else { return }
-        let change = PropertyChange(property: ownerProperty, old: generation - 1, new: generation)
+        let change = PropertyChange(property: ownerProperty, of: nil, old: generation - 1, new: generation)
         owner.receive(collection: change)
     }
 

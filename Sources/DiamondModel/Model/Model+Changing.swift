@@ -87,7 +87,7 @@ extension Model {
         transact(source: .user, isSetter: true) {
             removeRepairs(of: property)
             tracking.markDirty(property, from: old, to: new, areSame: property.form.areSame)
-            note(PropertyChange(property: property, old: old, new: new))
+            note(PropertyChange(property: property, of: self, old: old, new: new))
             if property.isNested { adoptNested(new, in: property) }
             if property.key == Self.idKey { setServerID(ModelID(json: property.codec.encode(new))) }
         }
@@ -101,7 +101,7 @@ extension Model {
             tracking.repairs.removeAll { $0.key == property.key }
             tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
             // The value is equal, but the JSON has it from now on.
-            note(PropertyChange(property: property, old: value, new: value, isConfirmation: true))
+            note(PropertyChange(property: property, of: self, old: value, new: value, isConfirmation: true))
         }
     }
 }
@@ -124,18 +124,33 @@ extension Model {
     final func transact<Result, Failure: Error>(
         source: ChangeSource, isSetter: Bool = false, isWaiting: Bool = true, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        let transaction = beginTransaction(isSetter: isSetter)
+        defer { end(transaction, source: source) }
+        return try body()
+    }
+
+    /// A transaction that has begun.
+    struct Transaction {
+        fileprivate let isOutermost: Bool
+        fileprivate let waiting: WaitingCollections?
+        fileprivate let before: Tracking.SyncState?
+    }
+
+    /// Begins a transaction. The caller ends it with ``end(_:source:)``.
+    final func beginTransaction(isSetter: Bool = false) -> Transaction {
         let isOutermost = tracking.transactionDepth == 0
         if isOutermost { tracking.stateBefore = tracking.state }
         let waiting = isOutermost && !isSetter && isWaiting ? WaitingCollections(above: self) : nil
         let before = isOutermost && !isSetter ? tracking.syncState : nil
         tracking.transactionDepth += 1
-        defer {
-            tracking.transactionDepth -= 1
-            if let before, !tracking.hasSyncState(before) { syncStateDidChange() }
-            if isOutermost { reportPendingChanges(source: source) }
-            waiting?.end()
-        }
-        return try body()
+        return Transaction(isOutermost: isOutermost, waiting: waiting, before: before)
+    }
+
+    final func end(_ transaction: Transaction, source: ChangeSource) {
+        tracking.transactionDepth -= 1
+        if let before = transaction.before, !tracking.hasSyncState(before) { syncStateDidChange() }
+        if transaction.isOutermost { reportPendingChanges(source: source) }
+        transaction.waiting?.end()
     }
 
     /// Adds a change to the event of the transaction.

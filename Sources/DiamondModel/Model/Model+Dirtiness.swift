@@ -118,7 +118,7 @@ extension CollectionCore {
     /// - Parameter elements: The elements of the last sync; `nil` if they are not known. Only new members are removed
     ///   then.
     fileprivate func rollback(to elements: [JSONValue]?, visited: inout Set<ObjectIdentifier>) {
-        transaction {
+        reading {
             if hasChangedMembers {
                 replaceMembers(elements.map(syncedMembers) ?? allModels.filter { !$0.isNew })
                 hasChangedMembers = false

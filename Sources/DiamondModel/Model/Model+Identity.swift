@@ -21,7 +21,7 @@ extension ModelObject where Self: Model {
     ///
     /// - Parameter type: The class of the collections' models.
     public func collections<Object: Model>(of type: Object.Type) -> [ModelCollection<Object>] {
-        links.compactMap { link in
+        orderedLinks.compactMap { link in
             guard let entry = link as? Entry, entry.isMember else { return nil }
             return entry.owner?.collection as? ModelCollection<Object>
         }

@@ -113,4 +113,7 @@ extension Model {
     }
 
     var links: [OwnerLink] { tracking.links.map { $0.takeUnretainedValue() } }
+
+    /// The links in the order in which they were made.
+    final var orderedLinks: [OwnerLink] { links.sorted { $0.number < $1.number } }
 }

@@ -12,6 +12,8 @@ struct Tracking {
 
     var serverID: ModelID?
     var localID: ModelID?
+    /// Whether the server has deleted the object, and it was not added to a collection since.
+    var isDestroyed = false
     weak var context: ModelContext? {
         didSet { hadEngine = context?.engine != nil }
     }
@@ -20,6 +22,8 @@ struct Tracking {
 
     /// The links to the collections and models that contain this model. Each removes itself when it is deallocated.
     @usableFromInline var links: [Unmanaged<OwnerLink>] = []
+    /// The number of links that were ever made.
+    var linkCount: UInt32 = 0
     /// The state of the links to nested models. They are made for the first observer or owner.
     var nesting = Nesting.unknown
     /// The links to nested models, by property.
@@ -101,9 +105,13 @@ class OwnerLink {
     let model: Model
     /// The index in the model's links. A model may have very many, such as the author of all rows of a list.
     private var index: Int
+    /// The number of earlier links of the model.
+    let number: UInt32
 
     init(_ model: Model) {
         self.model = model
+        number = model.tracking.linkCount
+        model.tracking.linkCount &+= 1
         index = model.tracking.links.count
         model.tracking.links.append(.passUnretained(self))
         model.linkChildren()

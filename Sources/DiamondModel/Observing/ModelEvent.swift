@@ -16,13 +16,16 @@ public struct PropertyChange {
     public internal(set) var new: Any
     /// Whether a property that the JSON lacked was set to its current value. The values are equal then.
     let isConfirmation: Bool
+    /// The model that has the property; `nil` for a change of the members of a nested collection.
+    let holder: Model?
 
-    init(property: AnyProperty, old: Any, new: Any, isConfirmation: Bool = false) {
-        self.init(path: [property], old: old, new: new, isConfirmation: isConfirmation)
+    init(property: AnyProperty, of holder: Model?, old: Any, new: Any, isConfirmation: Bool = false) {
+        self.init(path: [property], of: holder, old: old, new: new, isConfirmation: isConfirmation)
     }
 
-    private init(path: [AnyProperty], old: Any, new: Any, isConfirmation: Bool) {
+    private init(path: [AnyProperty], of holder: Model?, old: Any, new: Any, isConfirmation: Bool) {
         self.path = path
+        self.holder = holder
         self.old = old
         self.new = new
         self.isConfirmation = isConfirmation
@@ -35,18 +38,18 @@ public struct PropertyChange {
     public var key: String { path.map(\.key).joined(separator: ".") }
 
     func nested(in property: AnyProperty) -> PropertyChange {
-        PropertyChange(path: [property] + path, old: old, new: new, isConfirmation: isConfirmation)
+        PropertyChange(path: [property] + path, of: holder, old: old, new: new, isConfirmation: isConfirmation)
     }
 
     func isOfSameProperty(as other: PropertyChange) -> Bool {
-        path.count == other.path.count && zip(path, other.path).allSatisfy { $0 === $1 }
+        holder === other.holder && path.count == other.path.count && zip(path, other.path).allSatisfy { $0 === $1 }
     }
 }
 
 /// The changes of a model in one transaction.
 public struct ModelEvent {
     public let model: Model
-    /// One change for each property, from its value before the transaction to its value after it.
+    /// One change for each property of a model, from its value before the transaction to its value after it.
     public let changes: [PropertyChange]
     public let source: ChangeSource
     /// Whether ``Model/isNew``, ``Model/isDirty`` or ``Model/hasQueuedSaves`` may have changed.

@@ -12,7 +12,7 @@ extension ModelCollection {
     /// are not in the list are removed. If the collection has a ``source`` with several pages, the response is its
     /// first page, and models of other pages stay. ``loadState`` has the state of the query. When the user signs out,
     /// the query drops its value, and the collection becomes empty. A response that cannot be read is the error of
-    /// ``loadState``.
+    /// ``loadState``. A collection without a context gets one, and its models are registered there.
     ///
     /// - Parameters:
     ///   - query: The states of the query, of `updates(_:every:on:)` of an `Engine`.
@@ -21,6 +21,8 @@ extension ModelCollection {
         _ query: QueryUpdates<Value>, format: PageFormat = PageFormat()
     ) async {
         core.pager.hasQuery = true
+        // Without a context, a response would replace unsaved changes.
+        requireContext(with: source?.engine)
         var follower = QueryFollower<Value>()
         defer {
             follower.end(in: context)

@@ -10,11 +10,16 @@ extension ModelCollection: Loadable {
         get { core.pager.source }
         set {
             core.pager.setSource(newValue)
-            guard newValue != nil, core.context == nil else { return }
-            let context = ModelContext(engine: newValue?.engine)
-            core.context = context
-            for model in core.allModels where model.context == nil { try? context.register(model) }
+            if let newValue { requireContext(with: newValue.engine) }
         }
+    }
+
+    /// Gives a collection without a context a new one, and registers its models there.
+    func requireContext(with engine: Engine?) {
+        guard core.context == nil else { return }
+        let context = ModelContext(engine: engine)
+        core.context = context
+        for model in core.allModels where model.context == nil { try? context.register(model) }
     }
 
     /// The state of loading.

@@ -88,7 +88,7 @@ public final class PropertyVisitor {
     private func assign<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         guard let model, let new = newValue(of: property), !property.form.areSame(value, new) else { return value }
         property.willSet(on: model)
-        changes.append(PropertyChange(property: property, old: value, new: new))
+        changes.append(PropertyChange(property: property, of: model, old: value, new: new))
         return new
     }
 

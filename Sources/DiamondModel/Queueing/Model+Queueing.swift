@@ -116,7 +116,7 @@ extension Model {
                 slots.append(slot)
             }
         }
-        transact(source: .user) {
+        transact(source: .server) {
             for change in PropertyVisitor.assign(slots, to: self) {
                 note(change)
                 adoptNested(change.new, in: change.property)

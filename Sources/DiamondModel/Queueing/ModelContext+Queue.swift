@@ -182,7 +182,7 @@ extension ModelContext {
     func revertDeletion(_ key: String) {
         guard let deleted = pendingDeletions[ExactText(key)] else { return }
         endDeletion(key, isDestroyed: false)
-        for position in deleted.positions.reversed() { position.restore(deleted.model) }
+        for position in deleted.positions.reversed() { position.restoreUnrecorded(deleted.model) }
     }
 
     func endDeletion(_ key: String, isDestroyed: Bool) {

@@ -136,6 +136,7 @@ struct SaveCollector {
             context.revertDeletion(key)
             throw error
         }
+        model?.tracking.isDestroyed = true
         model?.leaveUnrecorded()
         context.endDeletion(key, isDestroyed: true)
     }

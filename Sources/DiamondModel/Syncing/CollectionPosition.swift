@@ -89,6 +89,23 @@ struct CollectionPosition {
     }
 }
 
+extension CollectionCore {
+    /// Returns whether the deletion of an object waits in the queue.
+    func isDeletionQueued(_ model: Model) -> Bool {
+        context?.pendingDeletions.values.contains { $0.model === model } ?? false
+    }
+
+    /// Returns whether the deletion of an object is being sent. The server may have deleted it already.
+    func isBeingDestroyed(_ model: Model) -> Bool {
+        context?.order.destroying.contains(ModelKey(type, model.modelID)) ?? false
+    }
+
+    /// Returns whether the server has deleted an object, or may do so soon.
+    func isGone(_ model: Model) -> Bool {
+        model.tracking.isDestroyed || isDeletionQueued(model) || isBeingDestroyed(model)
+    }
+}
+
 extension Model {
     /// Removes the model from every collection. No history records it, because the server deletes the object, or has
     /// not created it.

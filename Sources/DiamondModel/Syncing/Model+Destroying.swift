@@ -33,6 +33,7 @@ extension Model {
             try await checkIdentity()
             try await Self.delete(try request(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
+            tracking.isDestroyed = true
         } catch {
             for position in left.reversed() { position.restoreUnrecorded(self) }
             throw error

@@ -37,16 +37,6 @@ extension ModelCollection {
         context?.order.deleted.contains(ModelKey(Object.self, model.modelID)) ?? false
     }
 
-    /// Returns whether the deletion of an object waits in the queue.
-    private func isDeletionQueued(_ model: Object) -> Bool {
-        context?.pendingDeletions.values.contains { $0.model === model } ?? false
-    }
-
-    /// Returns whether the deletion of an object is being sent. The server may have deleted it already.
-    private func isBeingDestroyed(_ model: Object) -> Bool {
-        context?.order.destroying.contains(ModelKey(Object.self, model.modelID)) ?? false
-    }
-
     /// Removes an object from every collection. The next ``upload()`` or ``sync()`` deletes it on the server.
     ///
     /// ``undelete(_:)`` undoes the deletion. No load adds the object again. An archive of the collection has the
@@ -67,14 +57,14 @@ extension ModelCollection {
     ///   confirmed.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
-        guard isDeleted(model), !isDeletionQueued(model), !isBeingDestroyed(model),
+        guard isDeleted(model), !core.isDeletionQueued(model), !core.isBeingDestroyed(model),
             let index = core.pager.deleted.firstIndex(where: { $0.model === model })
         else {
             return false
         }
+        context?.order.deleted.remove(ModelKey(Object.self, model.modelID))
         let deletion = core.pager.deleted.remove(at: index)
         for position in deletion.positions.reversed() { position.restore(model) }
-        context?.order.deleted.remove(ModelKey(Object.self, model.modelID))
         if deletion.isArchived { _ = try? add(model) }
         return true
     }
@@ -93,7 +83,7 @@ extension ModelCollection {
         let memberChanges = core.memberChanges
         var failures: [UploadError.Failure] = []
         // Each object is checked again, because the user may undo its deletion while others are sent.
-        for model in deleted where isDeleted(model) && !isDeletionQueued(model) {
+        for model in deleted where isDeleted(model) && !core.isDeletionQueued(model) {
             do {
                 let key = ModelKey(Object.self, model.modelID)
                 let hasServerID = !model.isNew
@@ -101,7 +91,7 @@ extension ModelCollection {
                 context?.order.destroying.insert(key)
                 defer { context?.order.destroying.remove(key) }
                 try await model.destroy()
-                if isDeletionQueued(model) { continue }
+                if core.isDeletionQueued(model) { continue }
                 context?.order.deleted.remove(key)
                 core.pager.deleted.removeAll { $0.model === model }
                 if hasServerID { core.pager.noteDestroyed() }

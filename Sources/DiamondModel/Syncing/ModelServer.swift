@@ -50,7 +50,8 @@ extension Model {
 
     /// The server of the object, from its class or from a collection that contains it.
     final var server: ModelServer? {
-        let sources = links.lazy.compactMap { ($0 as? Entry)?.owner?.source }
+        // The order must not change, because the keys of queued calls have the list.
+        let sources = orderedLinks.lazy.compactMap { ($0 as? Entry)?.owner?.source }
         let source = sources.first { $0.request != nil }
         let engine = context?.engine ?? source?.engine ?? tracking.syncing?.server?.engine
         guard let list = Self.resource ?? source?.request else {

@@ -99,7 +99,7 @@ extension SaveState.Members {
             pair.before.undo(change, of: core)
             pair.after.undo(change, of: core)
         }
-        try? core.setModels(change.undone(current))
+        core.reading { try? core.setModels(change.undone(current)) }
         if isUnchanged { core.hasChangedMembers = hasChangedMembers }
     }
 }

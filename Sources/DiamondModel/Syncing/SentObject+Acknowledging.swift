@@ -68,7 +68,7 @@ extension CollectionCore {
 
     /// Makes the sent members the saved ones. New members get the ids of the response.
     fileprivate func acknowledge(_ sent: SentObject.Value, answer: JSONValue?) {
-        transaction {
+        reading {
             if sent.hasLaterMembers { applyMembers(of: sent) }
             if allModels.elementsEqual(sent.members, by: ===) { hasChangedMembers = false }
             if case .array(let elements)? = answer { settle(sent.nested.filter { $0.newJSON != nil }, as: elements) }
@@ -117,7 +117,7 @@ extension Model {
         else { return }
         context.detach(duplicate)
         for link in duplicate.links {
-            if let entry = link as? Entry { entry.owner?.replace(entry, with: self) }
+            if let entry = link as? Entry, let core = entry.owner { core.reading { core.replace(entry, with: self) } }
             if let child = link as? ChildLink { child.replaceChild(with: self) }
         }
     }

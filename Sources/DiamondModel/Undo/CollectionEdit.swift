@@ -1,6 +1,7 @@
 /// An event of a collection for histories.
 enum CollectionEdit {
-    case added(Model, CollectionCore)
+    /// A model was added, which may have cancelled its unsent deletion.
+    case added(Model, CollectionCore, wasDeleted: Bool)
     /// A model is about to be removed from a position.
     case removing(Model, CollectionPosition)
     /// A model is about to be moved from a position.

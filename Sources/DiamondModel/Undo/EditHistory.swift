@@ -57,7 +57,7 @@ public final class EditHistory {
 
     /// Undoes the newest step: restores the values, the members of collections and their places.
     ///
-    /// A step without effect, because its objects have the old values by now, is skipped.
+    /// A step without effect is skipped: its objects have the old values by now, or the server has deleted them.
     ///
     /// - Returns: Whether anything has changed.
     @discardableResult
@@ -97,7 +97,7 @@ public final class EditHistory {
         defer { isPerforming = false }
         while let step = self[keyPath: source].popLast() {
             let hasEffect = Edit.revert(step)
-            if !open.isEmpty { self[keyPath: target].append(open) }
+            if !open.isEmpty { self[keyPath: target].append(Edit.distinct(open)) }
             open = []
             if hasEffect { return true }
         }
@@ -110,7 +110,7 @@ public final class EditHistory {
     /// Ends the current step, unless it is a part of a transaction.
     func close() {
         guard depth == 0, !isPerforming, !open.isEmpty else { return }
-        done.append(open)
+        done.append(Edit.distinct(open))
         if done.count > limit { done.removeFirst(done.count - limit) }
         undone = []
         open = []

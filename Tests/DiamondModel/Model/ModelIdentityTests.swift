@@ -35,6 +35,14 @@ import Testing
         #expect(city.collections.map(ObjectIdentifier.init) == [ObjectIdentifier(others)])
     }
 
+    @Test func `The collections of a model stay in order when it leaves one`() throws {
+        let city = try City(json: ["id": 7])
+        let lists = (0..<4).map { _ in ModelCollection<City>() }
+        for cities in lists { try cities.add(city) }
+        lists[0].remove(city)
+        #expect(city.collections.map(ObjectIdentifier.init) == lists.dropFirst().map(ObjectIdentifier.init))
+    }
+
     @Test func `A model of a class cluster names the collections of its superclass`() throws {
         let animals = ModelCollection<Animal>()
         let dog = Dog()

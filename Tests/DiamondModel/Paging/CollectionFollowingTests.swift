@@ -84,4 +84,24 @@ import Testing
         following.cancel()
         await following.value
     }
+
+    @Test func `A collection without a context keeps unsaved changes and new rows when it follows a query`()
+        async throws
+    {
+        answer(list("a", "b"))
+        let api = api()
+        let notes = ModelCollection<Note>()
+        try notes.set([["id": 1, "text": "old"]])
+        let first = notes[0]
+        first.stars = 5
+        let draft = Note()
+        draft.text = "draft"
+        try notes.add(draft)
+        let following = Task { await notes.follow(api.engine.updates(Request("notes"))) }
+        await wait(notes) { notes.isLoaded && !notes.isLoading }
+        #expect(notes.map(\.text) == ["a", "b", "draft"] && notes[0] === first && notes.last === draft)
+        #expect(first.stars == 5 && first.isDirty && draft.isNew && notes.context != nil)
+        following.cancel()
+        await following.value
+    }
 }

@@ -166,6 +166,90 @@ import Testing
         #expect(history.undo() && notes.map(\.text) == ["d"] && notes.deleted.isEmpty)
     }
 
+    @Test func `A rollback of the members of a nested collection is no step, and keeps those to redo`() throws {
+        let city = try City(json: ["id": 1, "name": "A", "districts": [["id": 5, "name": "Gion"]]])
+        try city.districts.add(District())
+        history.record(city)
+        city.name = "B"
+        history.undo()
+        city.rollback()
+        #expect(city.districts.map(\.name) == ["Gion"] && !history.canUndo && history.canRedo)
+    }
+
+    @Test func `A deletion that is redone is sent, and one that is undone is not`() async throws {
+        let methods = Guarded<[String]>([])
+        let api = StubAPI { call in
+            methods.withLock { $0.append(call.method) }
+            return .init(call.method == "DELETE" ? 204 : 200, call.method == "GET" ? [] : nil)
+        }
+        let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
+        try notes.set([["id": 1, "text": "a"], ["id": 2, "text": "b"]])
+        history.record(notes)
+        let note = notes[0]
+        notes.delete(note)
+        #expect(history.undo() && notes.deleted.isEmpty)
+        try await notes.upload()
+        #expect(methods.withLock { $0 } == [])
+        #expect(history.redo() && notes.deleted == [note] && notes.count == 1)
+        try await notes.upload()
+        #expect(methods.withLock { $0 } == ["DELETE"])
+        #expect(!history.undo() && notes.count == 1)
+    }
+
+    @Test func `An undeleted object that is removed by an undo is not deleted on the server`() throws {
+        let notes = ModelCollection<Note>(context: context)
+        try notes.set([["id": 1, "text": "a"]])
+        history.record(notes)
+        let note = notes[0]
+        notes.delete(note)
+        notes.undelete(note)
+        #expect(history.undo() && notes.isEmpty && notes.deleted.isEmpty)
+    }
+
+    @Test func `An object that was removed and then destroyed does not come back`() async throws {
+        let api = StubAPI { _ in .init(204) }
+        let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
+        try notes.set([["id": 1, "text": "a"]])
+        history.record(notes)
+        let note = notes[0]
+        notes.remove(note)
+        try await note.destroy()
+        #expect(!history.undo() && notes.isEmpty)
+    }
+
+    @Test func `The value of a nested model that was replaced then is restored in that model`() throws {
+        let story = try Story(json: ["id": 1, "author": ["name": "Ann"]])
+        let author = story.author
+        let other = Writer()
+        other.name = "Bob"
+        history.record(story)
+        story.transaction {
+            author.name = "x"
+            story.author = other
+            other.name = "y"
+        }
+        #expect(history.undo() && story.author === author && author.name == "Ann" && other.name == "Bob")
+        #expect(history.redo() && story.author === other && author.name == "x" && other.name == "y")
+    }
+
+    @Test func `A step of very many objects is undone`() throws {
+        let cities = ModelCollection<City>(context: context)
+        try cities.set(.array((1...20_000).map { ["id": .integer($0), "name": "a"] }))
+        history.record(cities)
+        cities.transaction { for city in cities { city.name = "b" } }
+        #expect(history.undo() && cities.allSatisfy { $0.name == "a" } && !history.canUndo)
+    }
+
+    @Test func `Each edit of a filtered row is a step`() throws {
+        let cities = try cities("A", "B")
+        cities.filters["none"] = Filter { _ in false }
+        history.record(cities)
+        let city = cities.allModels[0]
+        city.name = "X"
+        city.name = "Y"
+        #expect(history.undo() && city.name == "X" && history.undo() && city.name == "A")
+    }
+
     @Test func `The number of steps is limited, and the oldest are forgotten`() throws {
         let history = EditHistory(limit: 2)
         let city = try City(json: ["id": 1, "name": "A"])
