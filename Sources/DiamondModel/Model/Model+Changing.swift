@@ -124,7 +124,7 @@ extension Model {
     final func transact<Result, Failure: Error>(
         source: ChangeSource, isSetter: Bool = false, isWaiting: Bool = true, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let transaction = beginTransaction(isSetter: isSetter)
+        let transaction = beginTransaction(isSetter: isSetter, isWaiting: isWaiting)
         defer { end(transaction, source: source) }
         return try body()
     }
@@ -137,7 +137,7 @@ extension Model {
     }
 
     /// Begins a transaction. The caller ends it with ``end(_:source:)``.
-    final func beginTransaction(isSetter: Bool = false) -> Transaction {
+    final func beginTransaction(isSetter: Bool = false, isWaiting: Bool = true) -> Transaction {
         let isOutermost = tracking.transactionDepth == 0
         if isOutermost { tracking.stateBefore = tracking.state }
         let waiting = isOutermost && !isSetter && isWaiting ? WaitingCollections(above: self) : nil
@@ -157,7 +157,7 @@ extension Model {
     final func note(_ change: PropertyChange) {
         if change.property.isNested, change.path.count == 1 {
             linkChild(change.new, at: change.property)
-            // Whoever has read the dirtiness has observed the earlier nested model.
+            // An observer of the dirtiness has observed the earlier nested model.
             dirtinessDidChange()
         }
         if let index = tracking.pending.firstIndex(where: { $0.isOfSameProperty(as: change) }) {
