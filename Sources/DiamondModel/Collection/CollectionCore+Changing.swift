@@ -77,7 +77,7 @@ extension CollectionCore {
     }
 
     func insert(_ entry: Entry, at position: Position, reason: ChangeReason) {
-        hasChangedMembers = true
+        membersWillChange()
         let wasDeleted = cancelDeletion(of: entry.model)
         enter(entry)
         report(.added(entry.model, self, wasDeleted: wasDeleted))
@@ -140,7 +140,7 @@ extension CollectionCore {
         guard entry.isMember else { return }
         report(CollectionPosition(entry).map { .removing(entry.model, $0) })
         transaction {
-            hasChangedMembers = true
+            membersWillChange()
             touch(entry)
             removeRow(of: entry, reason: reason)
             entry.reason = reason

@@ -7,7 +7,11 @@ extension CollectionCore {
     func upsert(_ values: [JSONValue]) {
         reading {
             removeRejections(of: values)
-            read(values) { model in _ = try add(model, at: .sorted, reason: .added) }
+            var added: [Model] = []
+            read(values) { model in
+                if try confirming({ try add(model, at: .sorted, reason: .added) }) { added.append(model) }
+            }
+            confirmMembership(of: added)
         }
     }
 
@@ -19,7 +23,10 @@ extension CollectionCore {
             read(values) { newModels.append($0) }
             // Observers of the merges may have changed the order.
             let first = order.first
-            for model in newModels { _ = try? add(model, at: .before(first), reason: .added) }
+            confirming {
+                for model in newModels { _ = try? add(model, at: .before(first), reason: .added) }
+            }
+            confirmMembership(of: newModels)
         }
     }
 
@@ -32,6 +39,7 @@ extension CollectionCore {
             let unsaved = unsavedModels(notIn: models)
             replaceMembers(models + unsaved)
             hasChangedMembers = !unsaved.isEmpty
+            if hasChangedMembers { syncedIDs = models.map(\.modelID) }
         }
     }
 
@@ -42,6 +50,7 @@ extension CollectionCore {
         transaction {
             read(values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }) { _ in }
         }
+        syncedIDs = values.compactMap { try? id(of: $0) }
         // Failed elements only concern models that stay.
         if self.rejected != rejected { self.rejected = rejected }
     }
@@ -49,9 +58,9 @@ extension CollectionCore {
     /// Returns the models that stay although they are not in the response: unsaved ones, and those of newer responses.
     private func unsavedModels(notIn models: [Model]) -> [Model] {
         guard let time = context?.answerTime else { return [] }
-        let answered = Set(models.map(ObjectIdentifier.init))
+        let answered = Set(models.map(\.modelID))
         return order.map(\.model).filter { model in
-            !answered.contains(ObjectIdentifier(model))
+            !answered.contains(model.modelID)
                 && (model.isNew || model.isDirty || model.hasAnswer(since: time))
         }
     }
@@ -76,9 +85,9 @@ extension CollectionCore {
         transaction {
             let remaining = Set(models.map(ObjectIdentifier.init))
             takeSnapshot()
+            membersWillChange()
             for entry in order.filter({ !remaining.contains(ObjectIdentifier($0.model)) }) { drop(entry) }
             for model in models { moveToEnd(model) }
-            hasChangedMembers = true
             arrangeAll()
         }
     }
@@ -173,9 +182,6 @@ extension CollectionCore {
     /// rejected an element, only the member is written.
     var json: JSONValue { .array(values { $0.json }) }
 
-    /// The elements of the JSON array as an encoder can write them, without those that cannot be read.
-    var encodableValues: [JSONValue] { values { $0.json }.compactMap(\.encodable) }
-
     func values(_ form: (Model) -> JSONValue) -> [JSONValue] {
         track()
         var values = allModels.map(form)
@@ -216,5 +222,6 @@ extension CollectionCore {
         context = nil
         replaceMembers(other.allModels.map { $0.copy() })
         hasChangedMembers = other.hasChangedMembers
+        syncedIDs = other.syncedIDs
     }
 }

@@ -6,7 +6,9 @@ import Observation
 @usableFromInline
 final class CollectionCore {
     let type: Model.Type
-    var context: ModelContext?
+    var context: ModelContext? {
+        didSet { if context !== oldValue { markDeleted() } }
+    }
 
     private(set) var entries: [ModelID: Entry] = [:]
     var order = InsertionOrder()
@@ -37,6 +39,7 @@ final class CollectionCore {
     var hasChangedMembers = false {
         didSet {
             if hasChangedMembers != oldValue {
+                syncedIDs = hasChangedMembers ? ids : nil
                 hasToggledDirtiness = true
                 reportDirtiness()
             }
@@ -45,8 +48,12 @@ final class CollectionCore {
             memberChanges += 1
         }
     }
-    /// The number of changes of members.
+    /// The number of unsaved changes of members.
     private(set) var memberChanges = 0
+    /// The ids of the members that the server has, in order, while other ones are set here; `nil` if they are unknown.
+    var syncedIDs: [ModelID]?
+    /// Whether the server has confirmed the changes of members that are being made.
+    private var isConfirming = false
     /// Whether models were added, removed or moved in this transaction.
     private var hasOtherMembers = false
     /// Whether ``hasChangedMembers`` has changed, and the owner was not notified yet.
@@ -303,6 +310,41 @@ extension CollectionCore {
     func sectionsDidChange() { cachedOffsets = nil }
 }
 
+// MARK: Members that the server has
+
+extension CollectionCore {
+    private var ids: [ModelID] { order.map(\.model.modelID) }
+
+    /// Notes that members are about to be added, removed or moved.
+    func membersWillChange() {
+        if isConfirming { hasOtherMembers = true } else { hasChangedMembers = true }
+    }
+
+    /// Runs `body`. The server has confirmed its changes of members, so they are not unsaved ones.
+    func confirming<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let outer = isConfirming
+        isConfirming = true
+        defer { isConfirming = outer }
+        return try body()
+    }
+
+    /// Notes that the server has models as members if they are here, and else has them no more.
+    func confirmMembership(of models: [Model]) {
+        guard var synced = syncedIDs, !models.isEmpty else { return }
+        let changed = Set(models.flatMap(\.tracking.ids))
+        synced.removeAll(where: changed.contains)
+        var known = Set(synced)
+        let current = ids
+        for (index, id) in current.enumerated() where changed.contains(id) {
+            let previous = current[..<index].last(where: known.contains)
+            synced.insert(id, at: previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
+            known.insert(id)
+        }
+        syncedIDs = synced
+        if synced == current { hasChangedMembers = false }
+    }
+}
+
 // MARK: Entries
 
 extension CollectionCore {
@@ -314,6 +356,8 @@ extension CollectionCore {
         guard entry.isMember else { return }
         if entries[old] === entry { entries[old] = nil }
         entries[new] = entry
+        // The context still finds a local id.
+        if !old.isLocal, let index = syncedIDs?.firstIndex(of: old) { syncedIDs?[index] = new }
     }
 }
 

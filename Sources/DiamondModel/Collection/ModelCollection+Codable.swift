@@ -5,6 +5,7 @@ extension ModelCollection: Codable {
     private enum CodingKeys: String, CodingKey {
         case models
         case hasChangedMembers
+        case deleted
         case filters
         case sortKeys
         case position
@@ -21,6 +22,7 @@ extension ModelCollection: Codable {
         core.restore(
             try container.decode([JSONValue].self, forKey: .models),
             hasChangedMembers: try container.decodeIfPresent(Bool.self, forKey: .hasChangedMembers) ?? false)
+        core.restoreDeleted(try container.decodeIfPresent([JSONValue].self, forKey: .deleted) ?? [])
         savedFilters = try container.decode([String].self, forKey: .filters)
         savedSortKeys = try container.decode([String].self, forKey: .sortKeys)
         guard let position = try container.decodeIfPresent(PagePosition.self, forKey: .position) else { return }
@@ -31,12 +33,15 @@ extension ModelCollection: Codable {
     }
 
     /// Encodes all models with their unsaved state (``Model/encode(to:)``) including filtered ones, rejected elements
-    /// that can be read, the names of filters and sort keys, and the position in the source. Objects in unknown members
-    /// that cannot be read are left out, and numbers of more than 38 digits are rounded to the nearest double.
+    /// that can be read, the deleted objects whose deletions were not sent, the names of filters and sort keys, and the
+    /// position in the source. Objects in unknown members that cannot be read are left out, and numbers of more than 38
+    /// digits are rounded to the nearest double.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(core.archives.compactMap(\.encodable), forKey: .models)
         if core.hasChangedMembers { try container.encode(true, forKey: .hasChangedMembers) }
+        let deleted = core.deletedArchives.compactMap(\.encodable)
+        if !deleted.isEmpty { try container.encode(deleted, forKey: .deleted) }
         try container.encode(filters.keys.sorted(), forKey: .filters)
         try container.encode(sortKeys.map(\.name), forKey: .sortKeys)
         guard let pager = core.pagerIfAny, pager.state.loadedAt != nil else { return }

@@ -150,11 +150,23 @@ public final class ModelContext {
 
     private func key(of model: Model, _ id: ModelID) -> ModelKey { ModelKey(type(of: model), id) }
 
-    /// Adds a model that has no context yet. No live instance may have its id.
+    /// Adds a model that has no context yet, with its nested models. No live instance may have its id.
     func adopt(_ model: Model) {
         enter(model)
         model.tracking.context = self
         model.linkChildren()
+        for slot in model.nestedSlots {
+            if let core = slot.nestedCollection, core.context == nil { core.context = self }
+            for (_, nested) in slot.nestedModels where nested.context == nil { adopt(nested, of: model) }
+        }
+    }
+
+    /// Adds a nested model, or replaces it by the live instance of its id. A nested model whose unsaved changes the
+    /// live instance lacks stays a copy.
+    func adopt(_ nested: Model, of owner: Model) {
+        guard let live = live(at: key(of: nested, nested.modelID)) else { return adopt(nested) }
+        guard type(of: live) == type(of: nested), !nested.isDirty || nested.isEqual(to: live) else { return }
+        nested.replace(by: live, in: owner)
     }
 
     /// Makes a model of this context the live instance of its id.

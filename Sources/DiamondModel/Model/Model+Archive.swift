@@ -17,6 +17,8 @@ extension Model {
         static let nested = "nested"
         /// The keys of the nested collections whose members have changed.
         static let changed = "changed"
+        /// The archives of deleted members whose deletions were not sent, by the keys of the collections.
+        static let deleted = "deleted"
     }
 
     /// Returns the object as JSON, with its unsaved state.
@@ -28,15 +30,21 @@ extension Model {
         tracking.isVisiting = true
         defer { tracking.isVisiting = false }
         var nested: [String: JSONValue] = [:]
-        for slot in slots { nested[slot.property.key] = archive(of: slot) }
+        var deleted: [String: JSONValue] = [:]
+        for slot in slots {
+            nested[slot.property.key] = archive(of: slot)
+            let archives = slot.nestedCollection?.deletedArchives ?? []
+            if !archives.isEmpty { deleted[slot.property.key] = .array(archives) }
+        }
         let dirty = tracking.dirty.map(\.property).filter { $0.access != .transient }.map(\.key)
         // A member of this name that the server has sent must not be read as state.
         let isNamed = (serverID != nil || !isMember) && object[Self.stateName] == nil
-        if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty { return .object(object) }
+        if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty, deleted.isEmpty { return .object(object) }
         let changed = slots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
         var state: [String: JSONValue] = [
             StateKey.dirty: dirty.json, StateKey.changed: changed.json, StateKey.nested: .object(nested),
         ]
+        if !deleted.isEmpty { state[StateKey.deleted] = .object(deleted) }
         state[StateKey.base] = tracking.source.map(JSONValue.object)
         state[StateKey.id] = serverID?.json
         state[StateKey.localID] = .string(localID.description)
@@ -85,17 +93,21 @@ extension Model {
         let dirty = state[StateKey.dirty].flatMap([String].init(json:)) ?? []
         let changed = state[StateKey.changed].flatMap([String].init(json:)) ?? []
         let nested = state[StateKey.nested].flatMap([String: JSONValue].init(json:)) ?? [:]
+        let deleted = state[StateKey.deleted].flatMap([String: JSONValue].init(json:)) ?? [:]
         var values: [PropertyVisitor.Slot] = []
         var originals: [String: DirtyProperty] = [:]
         for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
             let property = slot.property
             if let core = slot.nestedCollection {
-                guard case .array(let archives)? = nested[property.key] else { continue }
+                if case .array(let archives)? = deleted[property.key] { core.restoreDeleted(archives) }
+                let json = nested[property.key] ?? ownJSON(of: property, in: object)
+                guard case .array(let archives)? = json else { continue }
                 core.restore(archives, hasChangedMembers: changed.contains(property.key))
                 continue
             }
             let isDirty = dirty.contains(property.key)
-            guard let value = value(of: property, isDirty: isDirty, in: object, nested[property.key]) else { continue }
+            let isOwn = isDirty || (tracking.source == nil && property.access == .user)
+            guard let value = value(of: property, isOwn: isOwn, in: object, nested[property.key]) else { continue }
             values.append(PropertyVisitor.Slot(property: property, value: value))
             guard isDirty, let original = property.original(slot.value) else { continue }
             originals[property.key] = DirtyProperty(property: property, original: original)
@@ -105,12 +117,20 @@ extension Model {
         tracking.repairs.removeAll { dirty.contains($0.key) }
     }
 
+    /// Returns the archived JSON of a nested collection that was never synced, and has no unsaved state of its own.
+    private func ownJSON(of property: AnyProperty, in object: [String: JSONValue]) -> JSONValue? {
+        guard tracking.source == nil, property.access == .user else { return nil }
+        return property.keyFound(in: object)?.value(in: object)
+    }
+
     /// Returns the archived value of a property; `nil` for the value of the last sync.
+    ///
+    /// - Parameter isOwn: Whether the value was set since, or never synced.
     private func value(
-        of property: AnyProperty, isDirty: Bool, in object: [String: JSONValue], _ archive: JSONValue?
+        of property: AnyProperty, isOwn: Bool, in object: [String: JSONValue], _ archive: JSONValue?
     ) -> Any? {
         if let archive { return try? property.nestedModelType?.unarchived(from: archive) }
-        guard isDirty, let json = property.keyFound(in: object)?.value(in: object) else { return nil }
+        guard isOwn, let json = property.keyFound(in: object)?.value(in: object) else { return nil }
         var log = RepairLog()
         return property.decode(json, repairs: &log)
     }
@@ -150,6 +170,7 @@ extension CollectionCore {
             }
             replaceMembers(order)
             self.hasChangedMembers = hasChangedMembers
+            syncedIDs = nil
         }
     }
 }

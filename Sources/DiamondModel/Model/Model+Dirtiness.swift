@@ -13,7 +13,7 @@ extension Model {
     /// - Parameter visited: The models that were asked already. Breaks cycles.
     final func isDirty(visited: inout Set<ObjectIdentifier>) -> Bool {
         registrar.access(self, keyPath: \Model.isDirty)
-        if !tracking.dirty.isEmpty { return true }
+        if !tracking.dirty.isEmpty { return !visited.contains(ObjectIdentifier(self)) }
         if tracking.nesting == .absent { return false }
         guard visited.insert(ObjectIdentifier(self)).inserted else { return false }
         return nestedSlots.contains { slot in
@@ -129,6 +129,15 @@ extension CollectionCore {
 
     /// Returns the members that elements stand for: present ones, removed ones that are still live, and else new ones.
     private func syncedMembers(_ elements: [JSONValue]) -> [Model] {
+        if let syncedIDs {
+            let members = allModels.flatMap { model in model.tracking.ids.map { ($0, model) } }
+            let present = Dictionary(members) { first, _ in first }
+            let known = Dictionary(elements.compactMap { json in (try? id(of: json)).map { ($0, json) } }) { $1 }
+            return syncedIDs.compactMap { id in
+                present[id] ?? context?.live(at: ModelKey(type, id))
+                    ?? known[id].flatMap { try? model(with: id, from: $0) }
+            }
+        }
         var newMembers = allModels.filter(\.isNew)
         return elements.compactMap { json in
             guard let id = try? id(of: json) else {

@@ -78,7 +78,7 @@ extension Model {
     /// Makes a nested model that was set a live instance of this model's context.
     final func adoptNested(_ value: Any, in property: AnyProperty) {
         guard let context, let child = property.nestedModel(in: value), child.context == nil else { return }
-        context.adopt(child)
+        context.adopt(child, of: self)
     }
 
     private func brokenRules(of slot: PropertyVisitor.Slot) -> [String] {

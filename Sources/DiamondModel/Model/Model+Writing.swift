@@ -24,21 +24,30 @@ extension Model {
     /// A nested model is written whole, unless the class overrides ``patchesNestedModels``. A collection is written
     /// whole.
     public final var changedJSON: JSONValue {
+        guard !tracking.isVisiting else { return json }
         var object: [String: JSONValue] = [:]
         let slots = PropertyVisitor.slots(of: self)
         track(slots)
-        for slot in slots where isChanged(slot) {
-            slot.property.writeKey(in: tracking.source).put(changedJSON(of: slot), into: &object)
+        visiting {
+            for slot in slots where isChanged(slot) {
+                slot.property.writeKey(in: tracking.source).put(changedJSON(of: slot), into: &object)
+            }
         }
         return .object(object)
     }
 
+    /// Runs `body`, in which objects that refer back to this one write its id.
+    final func visiting<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let outer = tracking.isVisiting
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = outer }
+        return try body()
+    }
+
     private func changedJSON(of slot: PropertyVisitor.Slot) -> JSONValue {
-        guard Self.patchesNestedModels, let child = slot.nestedModel, !tracking.isVisiting else {
+        guard Self.patchesNestedModels, let child = slot.nestedModel else {
             return slot.property.encode(slot.value)
         }
-        tracking.isVisiting = true
-        defer { tracking.isVisiting = false }
         if !isDirty(slot.property) { return child.changedJSON }
         // Another model replaces the one that the server has.
         let source = tracking.source ?? [:]
@@ -48,8 +57,10 @@ extension Model {
     /// The JSON to create the object on the server: the properties that the user may set.
     final var creationJSON: JSONValue {
         var object: [String: JSONValue] = [:]
-        for slot in PropertyVisitor.slots(of: self) where slot.property.access == .user {
-            slot.property.writeKey(in: nil).put(slot.property.encode(slot.value), into: &object)
+        visiting {
+            for slot in PropertyVisitor.slots(of: self) where slot.property.access == .user {
+                slot.property.writeKey(in: nil).put(slot.property.encode(slot.value), into: &object)
+            }
         }
         return .object(object)
     }
@@ -85,8 +96,10 @@ extension Model {
 
     final func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {
         if slot.property.access == .transient { return false }
-        if let collection = slot.property.nestedCollection(in: slot.value) { return collection.isDirty }
-        if slot.property.nestedModel(in: slot.value)?.isDirty == true { return true }
+        // A nested object that refers back to this one does not change with it.
+        var visited: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+        if let collection = slot.nestedCollection { return collection.isDirty(visited: &visited) }
+        if let child = slot.nestedModel, !child.tracking.isVisiting, child.isDirty(visited: &visited) { return true }
         return isDirty(slot.property)
     }
 

@@ -91,20 +91,27 @@ extension Model {
 
     /// Sets properties to the values that were sent. They count as unsaved changes of the user.
     ///
-    /// - Parameter newer: The properties that were set since. They keep their values.
-    final func applyEdits(from object: [String: JSONValue], except newer: [AnyProperty]) throws {
+    /// - Parameter newer: The properties that were set since, by object. They keep their values. Those of an object
+    ///   without an entry are its dirty ones.
+    final func applyEdits(from object: [String: JSONValue], except newer: inout [Model: [AnyProperty]]) throws {
+        let own = newer[self] ?? dirtyProperties
+        newer[self] = own
         let sent = try type(of: self).decoded(from: .object(object))
         var slots: [PropertyVisitor.Slot] = []
-        for (slot, own) in zip(PropertyVisitor.slots(of: sent), PropertyVisitor.slots(of: self)) {
+        for (slot, current) in zip(PropertyVisitor.slots(of: sent), PropertyVisitor.slots(of: self)) {
             guard slot.property.access == .user, let json = slot.property.keyFound(in: object)?.value(in: object),
-                !newer.contains(where: { $0 === slot.property })
+                !own.contains(where: { $0 === slot.property })
             else { continue }
-            if let core = own.nestedCollection {
-                if case .array(let elements) = json { try core.applyEdits(from: elements) }
-            } else if let child = own.nestedModel, let edited = slot.nestedModel, case .object(let edits) = json,
+            if let core = current.nestedCollection {
+                if case .array(let elements) = json { try core.applyEdits(from: elements, except: &newer) }
+            } else if let child = current.nestedModel, let edited = slot.nestedModel, case .object(let edits) = json,
                 edited.serverID == nil || edited.serverID == child.serverID
             {
-                try child.applyEdits(from: edits, except: child.dirtyProperties)
+                try child.applyEdits(from: edits, except: &newer)
+            } else if let id = slot.nestedModel?.serverID, let nested = slot.nestedModel,
+                let live = context?.live(at: ModelKey(type(of: nested), id)), type(of: live) == type(of: nested)
+            {
+                slots.append(PropertyVisitor.Slot(property: slot.property, value: live))
             } else {
                 slots.append(slot)
             }
@@ -112,11 +119,18 @@ extension Model {
         transact(source: .server) {
             for change in PropertyVisitor.assign(slots, to: self) {
                 note(change)
+                adoptNested(change.new, in: change.property)
                 tracking.repairs.removeAll { $0.key == change.property.key }
                 guard !isDirty(change.property), let original = change.property.original(change.old) else { continue }
                 tracking.dirty.append(DirtyProperty(property: change.property, original: original))
             }
         }
+    }
+
+    /// Sets properties to values that the server has refused, unless they were set since.
+    final func restoreEdits(from object: [String: JSONValue]) {
+        var newer: [Model: [AnyProperty]] = [:]
+        try? applyEdits(from: object, except: &newer)
     }
 
     /// Marks an object, and nested objects without an id, that were decoded from a queued call as new.
@@ -147,10 +161,10 @@ extension Model {
 
 extension CollectionCore {
     /// Sets the properties of members to the values that were sent.
-    fileprivate func applyEdits(from elements: [JSONValue]) throws {
+    fileprivate func applyEdits(from elements: [JSONValue], except newer: inout [Model: [AnyProperty]]) throws {
         for element in elements {
             guard let id = try? id(of: element), let member = entries[id]?.model else { continue }
-            try member.applyEdits(from: element.modelObject(), except: member.dirtyProperties)
+            try member.applyEdits(from: element.modelObject(), except: &newer)
         }
     }
 

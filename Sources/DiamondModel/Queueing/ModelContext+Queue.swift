@@ -20,22 +20,20 @@ extension ModelContext {
         let identity = try await identity(for: type)
         var models: [Object] = []
         // Unsaved changes of live objects are newer than their queued calls.
-        var newer: [ObjectIdentifier: [AnyProperty]] = [:]
+        var newer: [Model: [AnyProperty]] = [:]
         for (job, isConsumed) in try queue.jobsStoringAnswers() where !isConsumed && !job.hasEnded {
             guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity.isExactly(identity)
             else { continue }
             addQueuedCall(job.id, of: subject, as: type)
             let live = existing(type, for: subject)
-            if let live, newer[ObjectIdentifier(live)] == nil { newer[ObjectIdentifier(live)] = live.dirtyProperties }
             // A damaged request, and a change of an object that is not live, stay queued without a model.
             guard let request = try? queue.request(of: job.id),
-                let model: Object = try restore(
-                    subject, from: request, except: live.flatMap { newer[ObjectIdentifier($0)] } ?? [])
+                let model: Object = try restore(subject, from: request, except: &newer)
             else {
                 if subject.call == .destroy { order.deleted.formUnion(subject.ids.map { ModelKey(type, $0) }) }
                 continue
             }
-            if live == nil { newer[ObjectIdentifier(model)] = [] }
+            if live == nil { newer[model] = [] }
             if subject.call == .destroy {
                 addPendingDeletion(
                     DeletedModel(model: model, positions: CollectionPosition.remove(model, isEdit: false)),
@@ -118,16 +116,16 @@ extension ModelContext {
 
     /// Restores the state in which the call of an object was queued.
     ///
-    /// - Parameter newer: The properties that were set since. They keep their values.
+    /// - Parameter newer: The properties that were set since, by object. They keep their values.
     /// - Returns: The object; `nil` if it is not live, and the call does not create it.
     func restore<Object: Model>(
-        _ subject: QueuedSubject, from request: Request, except newer: [AnyProperty]
+        _ subject: QueuedSubject, from request: Request, except newer: inout [Model: [AnyProperty]]
     ) throws -> Object? {
         let object = try Object.object(in: request)?.modelObject()
         guard let live = existing(Object.self, for: subject) as? Object else {
             return subject.call == .create ? try newModel(for: subject, from: object ?? [:]) : nil
         }
-        if let object, subject.call != .destroy { try live.applyEdits(from: object, except: newer) }
+        if let object, subject.call != .destroy { try live.applyEdits(from: object, except: &newer) }
         return live
     }
 
@@ -191,7 +189,9 @@ extension ModelContext {
         guard let deleted = pendingDeletions.removeValue(forKey: ExactText(key)) else { return }
         let model = ModelKey(type(of: deleted.model), deleted.model.modelID)
         order.deleted.remove(model)
-        if isDestroyed { order.noteDestroyed(model) }
+        guard isDestroyed else { return }
+        order.noteDestroyed(model)
+        for position in deleted.positions { position.core.confirmMembership(of: [deleted.model]) }
     }
 }
 

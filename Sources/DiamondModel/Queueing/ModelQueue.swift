@@ -77,14 +77,17 @@ struct ModelQueue {
         var changes: [String: JSONValue] = [:]
         for slot in PropertyVisitor.slots(of: model) where slot.property.access == .user {
             let key = slot.property.writeKey(in: model.tracking.source)
-            if type(of: model).patchesNestedModels, let child = slot.nestedModel, !model.isDirty(slot.property) {
-                let base = JSONValue.object(child.tracking.source ?? [:])
+            if type(of: model).patchesNestedModels, let child = slot.nestedModel {
+                // Another model may replace the one that the server has.
+                let base =
+                    model.isDirty(slot.property)
+                    ? model.tracking.source.flatMap(key.value) ?? .null : .object(child.tracking.source ?? [:])
                 let known = bodies.compactMap { key.value(in: $0) }.reduce(base) { $0.merging($1) }
-                let patch = known.mergePatch(to: child.json)
+                let patch = known.mergePatch(to: model.visiting { child.json })
                 if patch != .object([:]) { key.put(patch, into: &changes) }
                 continue
             }
-            let (found, value) = (key.value(in: expected), slot.property.encode(slot.value))
+            let (found, value) = (key.value(in: expected), model.visiting { slot.property.encode(slot.value) })
             guard found == nil ? model.isChanged(slot) || model.isNew : found != value else { continue }
             key.put(value, into: &changes)
         }

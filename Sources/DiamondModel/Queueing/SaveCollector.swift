@@ -98,7 +98,7 @@ struct SaveCollector {
         } catch {
             // An earlier run of the program has set the refused values: they are unsaved changes again.
             if answered.subject.call != .create, let sent = answered.sent, let model {
-                try? model.applyEdits(from: sent, except: model.dirtyProperties)
+                model.restoreEdits(from: sent)
             }
             return save(answered, of: model, failure: error)
         }
@@ -113,7 +113,10 @@ struct SaveCollector {
 
     private func restored(_ answered: AnsweredCall) throws -> Model? {
         func restore<Object: Model>(_: Object.Type) throws -> Object? {
-            try answered.stored.request.flatMap { try context.restore(answered.subject, from: $0, except: []) }
+            var newer: [Model: [AnyProperty]] = [:]
+            return try answered.stored.request.flatMap {
+                try context.restore(answered.subject, from: $0, except: &newer)
+            }
         }
         return try restore(type)
     }
@@ -202,7 +205,7 @@ struct SaveCollector {
     private func revert(_ answered: AnsweredCall) -> QueuedSave {
         let model = context.existing(type, for: answered.subject)
         if answered.subject.call == .destroy { context.revertDeletion(answered.stored.job.orderingKey ?? "") }
-        if let sent = answered.sent, let model { try? model.applyEdits(from: sent, except: model.dirtyProperties) }
+        if let sent = answered.sent, let model { model.restoreEdits(from: sent) }
         let error = ModelError(
             .missingID, "the call that creates the object has failed, so this call has no id: save the object again")
         return save(answered, of: model, failure: error)

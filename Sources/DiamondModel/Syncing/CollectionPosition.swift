@@ -4,6 +4,38 @@ import Diamond
 struct DeletedModel {
     let model: Model
     let positions: [CollectionPosition]
+    /// Whether an archive had the deletion. The positions are unknown then.
+    var isArchived = false
+}
+
+extension CollectionCore {
+    /// The archives of the objects whose deletions were neither sent nor queued.
+    var deletedArchives: [JSONValue] {
+        let models = (pagerIfAny?.deleted ?? []).map(\.model).filter { model in
+            guard let context else { return true }
+            return context.order.deleted.contains(ModelKey(type, model.modelID))
+                && !context.pendingDeletions.values.contains { $0.model === model }
+        }
+        return models.map { $0.archive() }
+    }
+
+    /// Restores deletions that were not sent.
+    func restoreDeleted(_ archives: [JSONValue]) {
+        if archives.isEmpty { return }
+        pager.deleted = archives.compactMap { json in
+            (try? type.unarchived(from: json)).map { DeletedModel(model: $0, positions: [], isArchived: true) }
+        }
+        markDeleted()
+    }
+
+    /// Adds the deleted objects of an archive to those that no load adds again.
+    func markDeleted() {
+        guard let context, let pager = pagerIfAny else { return }
+        for deleted in pager.deleted where deleted.isArchived {
+            if deleted.model.context == nil { try? context.register(deleted.model) }
+            context.order.deleted.insert(ModelKey(type, deleted.model.modelID))
+        }
+    }
 }
 
 /// The earlier position of a model in a collection, to undo its removal.

@@ -39,7 +39,10 @@ extension Model {
             throw error
         }
         leaveUnrecorded()
-        for position in positions { position.core.pagerIfAny?.noteDestroyed() }
+        for position in positions {
+            position.core.confirmMembership(of: [self])
+            position.core.pagerIfAny?.noteDestroyed()
+        }
     }
 
     private static func delete(_ request: Request, with engine: Engine) async throws {

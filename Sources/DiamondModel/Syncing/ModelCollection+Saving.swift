@@ -25,7 +25,11 @@ extension ModelCollection {
             throw error
         }
         // A concurrent call may have failed and removed the object.
-        if !isAdded, core.entry(of: model) == nil, !isDeleted(model) { try add(model) }
+        let isConfirmed = !model.isNew
+        if !isAdded, core.entry(of: model) == nil, !isDeleted(model) {
+            if isConfirmed { _ = try core.confirming { try add(model) } } else { try add(model) }
+        }
+        if isConfirmed { core.confirmMembership(of: [model]) }
     }
 
     /// Returns whether an object was deleted here, and the deletion was not undone.
@@ -35,7 +39,8 @@ extension ModelCollection {
 
     /// Removes an object from every collection. The next ``upload()`` or ``sync()`` deletes it on the server.
     ///
-    /// ``undelete(_:)`` undoes the deletion. No load adds the object again.
+    /// ``undelete(_:)`` undoes the deletion. No load adds the object again. An archive of the collection has the
+    /// deletion.
     public func delete(_ model: Object) {
         if deleted.contains(where: { $0 === model }) { return }
         model.syncing.server = server ?? model.server
@@ -45,7 +50,8 @@ extension ModelCollection {
         context?.order.deleted.insert(ModelKey(Object.self, model.modelID))
     }
 
-    /// Undoes a deletion. The object returns to its exact position in each collection, and stays on the server.
+    /// Undoes a deletion. The object returns to its exact position in each collection, and stays on the server. If the
+    /// deletion is from an archive, the object returns to the end of this collection.
     ///
     /// - Returns: Whether there was a deletion to undo: one made here that is neither queued, nor being sent, nor
     ///   confirmed.
@@ -56,8 +62,10 @@ extension ModelCollection {
         else {
             return false
         }
+        let deletion = core.pager.deleted.remove(at: index)
         context?.order.deleted.remove(ModelKey(Object.self, model.modelID))
-        for position in core.pager.deleted.remove(at: index).positions.reversed() { position.restore(model) }
+        for position in deletion.positions.reversed() { position.restore(model) }
+        if deletion.isArchived { _ = try? add(model) }
         return true
     }
 
@@ -79,6 +87,7 @@ extension ModelCollection {
             do {
                 let key = ModelKey(Object.self, model.modelID)
                 let hasServerID = !model.isNew
+                if model.syncing.server == nil { model.syncing.server = server }
                 context?.order.destroying.insert(key)
                 defer { context?.order.destroying.remove(key) }
                 try await model.destroy()

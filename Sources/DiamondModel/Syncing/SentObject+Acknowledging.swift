@@ -71,6 +71,7 @@ extension CollectionCore {
             if sent.hasLaterMembers { applyMembers(of: sent) }
             if allModels.elementsEqual(sent.members, by: ===) { hasChangedMembers = false }
             if case .array(let elements)? = answer { settle(sent.nested.filter { $0.newJSON != nil }, as: elements) }
+            if hasChangedMembers { syncedIDs = sent.members.map(\.modelID) }
         }
     }
 
@@ -95,9 +96,9 @@ extension CollectionCore {
             return true
         }
         if unknown.count == sent.count { return zip(sent, unknown).forEach { settle($0.model, as: $1) } }
-        let hadChangedMembers = hasChangedMembers
-        for object in sent { entry(of: object.model).map { remove($0, reason: .replaced) } }
-        hasChangedMembers = hadChangedMembers
+        confirming {
+            for object in sent { entry(of: object.model).map { remove($0, reason: .replaced) } }
+        }
     }
 
     private func settle(_ member: Model, as element: JSONValue) {
@@ -117,6 +118,16 @@ extension Model {
         for link in duplicate.links {
             if let entry = link as? Entry, let core = entry.owner { core.reading { core.replace(entry, with: self) } }
             if let child = link as? ChildLink { child.replaceChild(with: self) }
+        }
+    }
+
+    /// Makes an owner contain the live instance instead of this copy.
+    final func replace(by live: Model, in owner: Model) {
+        for link in links {
+            if let entry = link as? Entry, let core = entry.owner, core.ownerIfAny === owner {
+                core.reading { core.confirming { core.replace(entry, with: live) } }
+            }
+            if let child = link as? ChildLink, child.owner === owner { child.replaceChild(with: live) }
         }
     }
 }

@@ -41,6 +41,9 @@ final class SentObject {
     private init(_ subject: Model, isWhole: Bool, originals: Originals, visited: inout Set<ObjectIdentifier>) {
         model = originals[subject]
         newJSON = subject.serverID == nil ? .some(subject.json) : .none
+        let wasVisiting = subject.tracking.isVisiting
+        subject.tracking.isVisiting = true
+        defer { subject.tracking.isVisiting = wasVisiting }
         for (sent, own) in zip(PropertyVisitor.slots(of: subject), PropertyVisitor.slots(of: model)) {
             guard isWhole ? sent.property.access == .user : subject.isChanged(sent) else { continue }
             var value = Value(
