@@ -53,9 +53,9 @@ final class CollectionCore {
     /// The ids of the members that the server has, in order, while other ones are set here; `nil` if they are unknown.
     var syncedIDs: [ModelID]?
     /// Whether the server has confirmed the changes of members that are being made.
-    private var isConfirming = false
+    var isConfirming = false
     /// Whether models were added, removed or moved in this transaction.
-    private var hasOtherMembers = false
+    var hasOtherMembers = false
     /// Whether ``hasChangedMembers`` has changed, and the owner was not notified yet.
     private var hasToggledDirtiness = false
 
@@ -308,44 +308,6 @@ extension CollectionCore {
     }
 
     func sectionsDidChange() { cachedOffsets = nil }
-}
-
-// MARK: Members that the server has
-
-extension CollectionCore {
-    private var ids: [ModelID] { order.map(\.model.modelID) }
-
-    /// Notes that members are about to be added, removed or moved.
-    func membersWillChange() {
-        if isConfirming { hasOtherMembers = true } else { hasChangedMembers = true }
-    }
-
-    /// Runs `body`. The server has confirmed its changes of members, so they are not unsaved ones.
-    func confirming<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let outer = isConfirming
-        isConfirming = true
-        defer { isConfirming = outer }
-        return try body()
-    }
-
-    /// Notes that the server has models as members if they are here, and else has them no more.
-    func confirmMembership(of models: [Model]) {
-        guard var synced = syncedIDs, !models.isEmpty else { return }
-        let changed = Set(models.flatMap(\.tracking.ids))
-        synced.removeAll(where: changed.contains)
-        var known = Set(synced)
-        let current = ids
-        for (index, id) in current.enumerated() where changed.contains(id) {
-            let previous = current[..<index].last(where: known.contains)
-            synced.insert(id, at: previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
-            known.insert(id)
-        }
-        syncedIDs = synced
-        compareSyncedMembers()
-    }
-
-    /// Makes members unchanged ones if they are those that the server has, in the same order.
-    func compareSyncedMembers() { if syncedIDs == ids { hasChangedMembers = false } }
 }
 
 // MARK: Entries

@@ -95,7 +95,7 @@ struct MergePlan {
 
     /// Writes everything, in one transaction of the model.
     func apply() {
-        model.transact(source: .server) {
+        model.transact(source: .server, isWaiting: !hasOnlyEqualValues) {
             // The id comes first, so that nested objects with this id resolve to this model.
             if let newID {
                 if model.isNew, model.context == nil { context?.adopt(model) }
@@ -112,6 +112,20 @@ struct MergePlan {
             if let answerTime { model.noteAnswer(at: answerTime, for: keys) }
             if let context, model.hasQueuedSaves { model.syncing.mergedAt = context.now() }
         }
+    }
+
+    /// Whether all values of the model stay. Then its collections, which may be very many, need not wait.
+    private var hasOnlyEqualValues: Bool {
+        guard model.tracking.links.count > 1, nested.isEmpty, newID == nil || newID == model.serverID else {
+            return false
+        }
+        var rest = slots[...]
+        for slot in PropertyVisitor.slots(of: model) {
+            guard let next = rest.first, next.property === slot.property else { continue }
+            guard slot.property.areSame(slot.value, next.value) else { return false }
+            rest.removeFirst()
+        }
+        return rest.isEmpty
     }
 
     /// Returns whether this merge replaces the earlier repairs of a property.

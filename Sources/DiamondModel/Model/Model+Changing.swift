@@ -118,11 +118,13 @@ extension Model {
 
     /// Runs `body`, and reports its changes in one event.
     ///
-    /// - Parameter isSetter: Whether `body` only sets a property, so that no other model changes meanwhile.
+    /// - Parameters:
+    ///   - isSetter: Whether `body` only sets a property, so that no other model changes meanwhile.
+    ///   - isWaiting: Whether the collections above wait for the end. They need not if no values change.
     final func transact<Result, Failure: Error>(
-        source: ChangeSource, isSetter: Bool = false, _ body: () throws(Failure) -> Result
+        source: ChangeSource, isSetter: Bool = false, isWaiting: Bool = true, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let transaction = beginTransaction(isSetter: isSetter)
+        let transaction = beginTransaction(isSetter: isSetter, isWaiting: isWaiting)
         defer { end(transaction, source: source) }
         return try body()
     }
@@ -135,10 +137,10 @@ extension Model {
     }
 
     /// Begins a transaction. The caller ends it with ``end(_:source:)``.
-    final func beginTransaction(isSetter: Bool = false) -> Transaction {
+    final func beginTransaction(isSetter: Bool = false, isWaiting: Bool = true) -> Transaction {
         let isOutermost = tracking.transactionDepth == 0
         if isOutermost { tracking.stateBefore = tracking.state }
-        let waiting = isOutermost && !isSetter ? WaitingCollections(above: self) : nil
+        let waiting = isOutermost && !isSetter && isWaiting ? WaitingCollections(above: self) : nil
         let before = isOutermost && !isSetter ? tracking.syncState : nil
         tracking.transactionDepth += 1
         return Transaction(isOutermost: isOutermost, waiting: waiting, before: before)

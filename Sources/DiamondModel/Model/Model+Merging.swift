@@ -35,10 +35,12 @@ extension Model {
     final func hasMerged(_ object: [String: JSONValue]) -> Bool {
         guard tracking.dirty.isEmpty, tracking.repairs.isEmpty, tracking.nesting == .absent,
             let source = tracking.source,
-            source.count == object.count, object[Self.idKey].flatMap(ModelID.init(json:)) == tracking.serverID,
-            !recordsMerges
+            object[Self.idKey].flatMap(ModelID.init(json:)) == tracking.serverID,
+            !recordsMerges, object.allSatisfy({ name, value in source.value(named: name) == value })
         else { return false }
-        return object.allSatisfy { name, value in source.value(named: name) == value }
+        // A part of the values may lack the key that a property was read from, and have another one of its keys.
+        if source.count == object.count { return true }
+        return PropertyVisitor.slots(of: self).allSatisfy { $0.property.keys.count == 1 }
     }
 
     private var recordsMerges: Bool {

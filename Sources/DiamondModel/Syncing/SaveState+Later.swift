@@ -66,10 +66,11 @@ private struct MemberChange {
     /// Returns members without the added models, and with the removed ones at their old indexes.
     func undone(_ models: [Model]) -> [Model] {
         if models.elementsEqual(after.models, by: ===) { return before.models }
-        let added = after.models.filter { model in !before.models.contains { $0 === model } }
-        var models = models.filter { model in !added.contains { $0 === model } }
-        for (index, model) in before.models.enumerated() where !after.models.contains(where: { $0 === model }) {
-            if !models.contains(where: { $0 === model }) { models.insert(model, at: min(index, models.count)) }
+        let (earlier, later) = (Set(before.models), Set(after.models))
+        var models = models.filter { earlier.contains($0) || !later.contains($0) }
+        let present = Set(models)
+        for (index, model) in before.models.enumerated() where !later.contains(model) && !present.contains(model) {
+            models.insert(model, at: min(index, models.count))
         }
         return models
     }

@@ -40,7 +40,9 @@ final class SaveState {
         model.tracking.isVisiting = true
         defer { model.tracking.isVisiting = false }
         for slot in slots where slot.property.isNested { addNested(slot) }
-        for state in before?.nested ?? [] where !nested.contains(where: { $0.model === state.model }) {
+        guard let before, !before.nested.isEmpty else { return }
+        var known = Set(nested.map(\.model))
+        for state in before.nested where known.insert(state.model).inserted {
             nested.append(SaveState(of: state.model, after: state))
         }
     }
@@ -73,8 +75,9 @@ final class SaveState {
             restoreValues(of: model, where: after, later: own)
             if model.serverID == after.serverID, serverID != after.serverID { model.setServerID(serverID) }
         }
+        let changes = Dictionary(after.nested.map { ($0.model, $0) }) { first, _ in first }
         for state in nested {
-            guard let changed = after.nested.first(where: { $0.model === state.model }) else { continue }
+            guard let changed = changes[state.model] else { continue }
             state.restore(state.model, where: changed, later: later)
         }
         for members in collections {

@@ -31,16 +31,11 @@ extension SentObject {
         } else if sent.isSet {
             acknowledge(sent, in: slot)
         }
-        for nested in sent.nested { nested.acknowledge(answer: nested.element(of: answer), later: later) }
-    }
-
-    /// Returns the part of a response that is about this object: the response itself, or an element of an array.
-    private func element(of answer: JSONValue?) -> JSONValue? {
-        guard case .array(let elements)? = answer else { return answer }
-        guard let id = model.serverID else { return nil }
-        return elements.first { element in
-            guard case .object(let object) = element else { return false }
-            return object[type(of: model).idKey].flatMap(ModelID.init(json:)) == id
+        let elements = slot.nestedCollection.flatMap { $0.elements(of: answer) }
+        for nested in sent.nested {
+            // The part of the response that is about the nested object: the response itself, or an element of an array.
+            let part = elements.map { elements in nested.model.serverID.flatMap { elements[$0] } } ?? answer
+            nested.acknowledge(answer: part, later: later)
         }
     }
 
@@ -65,6 +60,12 @@ extension SentObject {
 }
 
 extension CollectionCore {
+    /// Returns the elements of an array by their ids; `nil` if a response is no array.
+    fileprivate func elements(of answer: JSONValue?) -> [ModelID: JSONValue]? {
+        guard case .array(let elements)? = answer else { return nil }
+        return Dictionary(elements.compactMap { json in (try? id(of: json)).map { ($0, json) } }) { first, _ in first }
+    }
+
     /// Makes the sent members the saved ones. New members get the ids of the response.
     fileprivate func acknowledge(_ sent: SentObject.Value, answer: JSONValue?) {
         reading {

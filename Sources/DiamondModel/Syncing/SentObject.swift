@@ -56,8 +56,8 @@ final class SentObject {
                 value.hasLaterMembers = subject !== model && sent.nestedCollection?.hasChangedMembers == true
                 for (_, nested) in sent.nestedModels where visited.insert(ObjectIdentifier(nested)).inserted {
                     let isWhole = nested.tracking.source == nil
-                    value.nested.append(
-                        SentObject(nested, isWhole: isWhole, originals: originals, visited: &visited))
+                    let object = SentObject(nested, isWhole: isWhole, originals: originals, visited: &visited)
+                    if object.newJSON != nil || !object.values.isEmpty { value.nested.append(object) }
                 }
             }
             values.append(value)

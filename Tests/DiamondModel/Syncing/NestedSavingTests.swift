@@ -261,6 +261,22 @@ import Testing
         #expect(!order.isDirty)
     }
 
+    @Test func `A queued patch of a replaced nested model is the one that a direct save sends`() async throws {
+        let api = QueuedAPI()
+        let program = try api.start()
+        let order: PatchedOrder = try program.context.model(
+            from: ["id": 7, "shop": ["name": "s", "since": 1900, "home": ["city": "Nara", "zip": 3]]])
+        api.isOnline = false
+        try await order.save(.queued) {
+            let other = ByHand.Author()
+            other.name = "T"
+            other.home.city = "Nara"
+            $0.shop = other
+        }
+        let request = try #require(try program.queue.request(of: program.waiting[0].id))
+        #expect(request.body?.jsonValue == ["shop": ["name": "T", "since": nil, "home": ["zip": 0]]])
+    }
+
     @Test func `A queued patch of nested members has what earlier patches have not`() async throws {
         let api = QueuedAPI()
         let program = try api.start()

@@ -1,0 +1,38 @@
+/// The members that the server has, while other ones are set here.
+extension CollectionCore {
+    /// The ids of the members, in order.
+    var ids: [ModelID] { order.map(\.model.modelID) }
+
+    /// Notes that members are about to be added, removed or moved.
+    func membersWillChange() {
+        if isConfirming { hasOtherMembers = true } else { hasChangedMembers = true }
+    }
+
+    /// Runs `body`. The server has confirmed its changes of members, so they are not unsaved ones.
+    func confirming<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let outer = isConfirming
+        isConfirming = true
+        defer { isConfirming = outer }
+        return try body()
+    }
+
+    /// Notes that the server has models as members if they are here, and else has them no more.
+    func confirmMembership(of models: [Model]) {
+        guard var synced = syncedIDs, !models.isEmpty else { return }
+        let changed = Set(models.flatMap(\.tracking.ids))
+        synced.removeAll(where: changed.contains)
+        var known = Set(synced)
+        let current = ids
+        for (index, id) in current.enumerated() where changed.contains(id) {
+            let isLast = !current[(index + 1)...].contains(where: known.contains)
+            let previous = current[..<index].last(where: known.contains)
+            synced.insert(id, at: isLast ? synced.count : previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
+            known.insert(id)
+        }
+        syncedIDs = synced
+        compareSyncedMembers()
+    }
+
+    /// Makes members unchanged ones if they are those that the server has, in the same order.
+    func compareSyncedMembers() { if syncedIDs == ids { hasChangedMembers = false } }
+}
