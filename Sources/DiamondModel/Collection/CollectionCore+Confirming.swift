@@ -30,6 +30,9 @@ extension CollectionCore {
             known.insert(id)
         }
         syncedIDs = synced
-        if synced == current { hasChangedMembers = false }
+        compareSyncedMembers()
     }
+
+    /// Makes members unchanged ones if they are those that the server has, in the same order.
+    func compareSyncedMembers() { if syncedIDs == ids { hasChangedMembers = false } }
 }

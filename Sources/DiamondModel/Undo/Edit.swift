@@ -17,6 +17,7 @@ enum Edit {
         for core in cores { core.beginTransaction() }
         let transactions = models.map { $0.beginTransaction() }
         for edit in edits.reversed() where edit.revert() { hasEffect = true }
+        for core in cores { core.compareSyncedMembers() }
         for (model, transaction) in zip(models, transactions).reversed() { model.end(transaction, source: .user) }
         for core in cores.reversed() { core.endTransaction() }
         return hasEffect

@@ -240,6 +240,19 @@ import Testing
         #expect(history.undo() && cities.allSatisfy { $0.name == "a" } && !history.canUndo)
     }
 
+    @Test func `Members that the server has are no unsaved ones after an undo`() throws {
+        let city = try City(json: ["id": 1, "districts": [["id": 5], ["id": 6]]])
+        history.record(city)
+        try city.districts.add(District())
+        try city.districts.remove(at: 0)
+        try city.districts.move(from: 1, to: 0)
+        for _ in 0..<2 {
+            while city.isDirty, history.undo() {}
+            #expect(!city.isDirty && !history.canUndo)
+            while history.redo() { #expect(city.isDirty) }
+        }
+    }
+
     @Test func `Each edit of a filtered row is a step`() throws {
         let cities = try cities("A", "B")
         cities.filters["none"] = Filter { _ in false }
