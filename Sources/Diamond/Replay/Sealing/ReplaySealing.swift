@@ -51,9 +51,10 @@ final class ReplaySealing: Sendable {
         }
     }
 
-    /// Opens a value; `nil` if it is not authentic.
+    /// Opens a value; `nil` if it is not authentic, or its key is unknown: the secret's key is known, so that only this
+    /// value is affected.
     ///
-    /// - Throws: the error `cannotSeal` if the key is unknown, or the seal fails.
+    /// - Throws: the error `cannotSeal` if the seal fails.
     func opened(_ value: Data, _ column: Column, of subject: String) throws(SQLiteError) -> Data? {
         let count = value.prefix(2).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
         guard value.count >= 2 + count, let id = String(validating: value.dropFirst(2).prefix(count), as: UTF8.self)
@@ -61,7 +62,7 @@ final class ReplaySealing: Sendable {
         do {
             let bytes = Data(value.dropFirst(2 + count))
             return try seal.open(bytes, keyID: id, context: Self.context(column, subject))
-        } catch let error as CacheSealError where error.code == .notAuthentic {
+        } catch let error as CacheSealError where [.notAuthentic, .unknownKey].contains(error.code) {
             return nil
         } catch {
             throw SQLiteError(cannotSeal: error, path: Self.path)

@@ -31,8 +31,8 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Seals all values with the current key. Damaged jobs stay damaged. Sealed values that are not authentic stay as
-    /// they are.
+    /// Seals all values with the current key. Damaged jobs stay damaged. Sealed values that are not authentic, or
+    /// have an unknown key, stay as they are.
     ///
     /// - Parameter wasSealed: whether the values were sealed; `false` if they are in clear.
     static func reseal(
@@ -192,7 +192,8 @@ extension ReplayTable {
         }
         for hold in holds {
             var clear = hold.stored
-            try clear.open(kind: hold.kind, on: connection)
+            // The name of a sealed hold that is not opened is a digest already.
+            guard try clear.open(kind: hold.kind, on: connection) || hold.stored.details == nil else { continue }
             let new = try StoredHold(
                 ReplayHold(kind: hold.kind, name: clear.name), reason: clear.reason, on: connection)
             let update = try connection.statement(
