@@ -31,23 +31,38 @@ extension ReplayTable {
         try statement.run()
     }
 
+    /// The status of the answer to a job whose outcome is not written, and the job's new row.
+    struct ResealedAnswer {
+        var status: Int
+        var row: ReplayRow
+    }
+
     /// Seals all values with the current key. Damaged jobs stay damaged. Sealed values that are not authentic, or
     /// have an unknown key, stay as they are.
     ///
     /// - Parameter wasSealed: whether the values were sealed; `false` if they are in clear.
+    /// - Returns: the answers of running jobs, to be noted for their new rows.
     static func reseal(
-        wasSealed: Bool, by sealing: ReplaySealing, on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
+        wasSealed: Bool, by sealing: ReplaySealing, answers: AnswerLog, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [ResealedAnswer] {
+        var resealed: [ResealedAnswer] = []
         var last = Int64.min
         while case let ids = try ids(after: last, on: connection), let end = ids.last {
             for id in ids {
+                let old = try row(id, on: connection)
                 try resealJob(id, wasSealed: wasSealed, by: sealing, on: connection)
+                if let old, old.state == .running, let status = answers.status(of: old),
+                    let new = try row(id, on: connection)
+                {
+                    resealed.append(ResealedAnswer(status: status, row: new))
+                }
                 try resealFailures(of: id, wasSealed: wasSealed, by: sealing, on: connection)
                 try resealAnswer(of: id, wasSealed: wasSealed, by: sealing, on: connection)
             }
             last = end
         }
         try resealHolds(on: connection)
+        return resealed
     }
 
     // MARK: Jobs
