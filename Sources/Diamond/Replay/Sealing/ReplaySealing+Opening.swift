@@ -17,7 +17,12 @@ extension ReplaySealing {
     /// - Throws: the error `cannotSeal` if the seal does not have the key of the queue. Then nothing is changed.
     func open(_ database: SQLiteDatabase, answers: AnswerLog, mayReseal: Bool) throws(SQLiteError) {
         let found = try database.read { (connection) throws(SQLiteError) in try find(on: connection) }
-        guard mayReseal, found?.keyID != seal.keyID else { return }
+        guard mayReseal else { return }
+        if found?.keyID != seal.keyID { try reseal(database, answers: answers) }
+        try overwrite(database)
+    }
+
+    private func reseal(_ database: SQLiteDatabase, answers: AnswerLog) throws(SQLiteError) {
         let resealed = try database.write { (connection) throws(SQLiteError) -> [ReplayTable.ResealedAnswer]? in
             // Read again: another process may have sealed the queue meanwhile.
             let found = try find(on: connection)
@@ -32,11 +37,17 @@ extension ReplaySealing {
             try ReplayTable.saveSecret(sealed(secret: secret), keyID: seal.keyID, on: connection)
             return try ReplayTable.reseal(wasSealed: found != nil, by: self, answers: answers, on: connection)
         }
-        // The values in clear are overwritten, also in the log.
-        if let resealed {
-            for answer in resealed { answers.note(answer.status, of: answer.row) }
-            try database.rewrite()
-            database.emptyLog()
+        for answer in resealed ?? [] { answers.note(answer.status, of: answer.row) }
+    }
+
+    /// Overwrites the values in clear, also in the log. If this fails, or the process ends before, the next open queue
+    /// does it.
+    private func overwrite(_ database: SQLiteDatabase) throws(SQLiteError) {
+        let stored = try database.read { (connection) throws(SQLiteError) in try ReplayTable.secret(on: connection) }
+        guard stored?.isOverwritten == false else { return }
+        try database.rewrite()
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE secret SET is_overwritten = 1")
         }
     }
 

@@ -7,13 +7,16 @@ extension ReplayTable {
     struct SealedSecret {
         var keyID: String
         var value: Data
+        /// Whether the file was rewritten since then.
+        var isOverwritten: Bool
     }
 
     /// Returns the sealed secret; `nil` for a queue in clear.
     static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> SealedSecret? {
-        let statement = try connection.statement("SELECT key_id, value FROM secret")
+        let statement = try connection.statement("SELECT key_id, value, is_overwritten FROM secret")
         guard try statement.step() else { return nil }
-        return SealedSecret(keyID: statement.text(0), value: statement.data(1))
+        return SealedSecret(
+            keyID: statement.text(0), value: statement.data(1), isOverwritten: statement.int64(2) != 0)
     }
 
     static func hasSealedJobs(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {

@@ -111,6 +111,21 @@ import Testing
         #expect(try files.found(Self.texts) == [])
     }
 
+    @Test func `a queue whose values in clear were not overwritten is rewritten at its next opening`() throws {
+        let database = try ReplayQueue(files.store, seal: AESGCMSeal.first).database
+        func isOverwritten() throws -> Bool {
+            try database.read { (connection) throws(SQLiteError) in
+                try ReplayTable.secret(on: connection)?.isOverwritten == true
+            }
+        }
+        #expect(try isOverwritten())
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE secret SET is_overwritten = 0")
+        }
+        _ = try ReplayQueue(files.store, seal: AESGCMSeal.first)
+        #expect(try isOverwritten())
+    }
+
     @Test func `a queue that was sealed by another program is refused by a program that has it open in clear`()
         async throws
     {
