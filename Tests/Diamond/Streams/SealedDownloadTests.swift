@@ -120,6 +120,7 @@ import Testing
 
     private static let changes: [Change] = [
         Change(testDescription: "a flipped bit", change: { $0[10 * chunk + 100] ^= 1 }, chunks: 10),
+        Change(testDescription: "another name of a key", change: { $0[10 * chunk + 8] ^= 1 }, chunks: 10),
         Change(testDescription: "a cut", change: { $0 = $0.prefix(3 * chunk + 1000) }, chunks: 3),
         Change(testDescription: "a cut between chunks", change: { $0 = $0.prefix(3 * chunk) }, chunks: 3),
         Change(
