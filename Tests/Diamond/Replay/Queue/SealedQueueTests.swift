@@ -247,6 +247,9 @@ import Testing
         let value = try sealing.sealed(Data("a".utf8), .request, of: "1")
         #expect(try sealing.opened(value, .request, of: "1") == Data("a".utf8))
         #expect(try sealing.opened(value, .request, of: "2") == nil && sealing.opened(value, .answer, of: "1") == nil)
+        let another = ReplaySealing(AESGCMSeal.first)
+        another.use(secret: Data(repeating: 1, count: 32))
+        #expect(try another.opened(value, .request, of: "1") == nil)
         for count in 0..<value.count { #expect(try sealing.opened(value.prefix(count), .request, of: "1") == nil) }
         #expect(try ReplaySealing(AESGCMSeal.other).opened(value, .request, of: "1") == nil)
     }
