@@ -26,5 +26,7 @@ ALTER TABLE answer ADD COLUMN headers BLOB;
 -- The queue's secret, sealed. The keyed digests are made with it. No rows in a queue that is not sealed.
 CREATE TABLE secret (
     key_id          TEXT    PRIMARY KEY,  -- the name of the key that has sealed it
-    value           BLOB    NOT NULL
+    value           BLOB    NOT NULL,
+    -- Whether the file was rewritten after the values were sealed, so that it has none in clear.
+    is_overwritten  INTEGER NOT NULL DEFAULT 0 CHECK (is_overwritten IN (0, 1))
 ) STRICT;

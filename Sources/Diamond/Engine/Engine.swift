@@ -223,9 +223,10 @@ public final class Engine: Sendable {
     /// that have ended, with their answers, except those that open jobs need. What is erased is overwritten in the
     /// files. <doc:SigningIn> lists what stays.
     ///
-    /// Running exchanges for the identity still return their responses to their callers, but do not store them. The
-    /// open jobs of the identity are held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases
-    /// them after the next login. Until then, lists of jobs leave them out (``ReplayFilter/includesSignedOut``).
+    /// Running exchanges for the identity still return their responses to their callers, but do not store them, and
+    /// failed ones are not added to the queue. The open jobs of the identity are held, for every process, until
+    /// ``ReplayQueue/release(_:)-(ReplayHold)`` releases them after the next login. Until then, lists of jobs leave them
+    /// out (``ReplayFilter/includesSignedOut``).
     ///
     /// The queue's file is rewritten, which takes time in proportion to its size. A queue that cannot be written is
     /// reported to the observers.
@@ -237,14 +238,16 @@ public final class Engine: Sendable {
     ///     `false`.
     /// - Returns: the number of entries that were erased.
     /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened,
-    ///   so that its entries stay.
+    ///   so that its entries stay; with `discardingJobs`, the failure of the queue, after the entries were erased.
     @discardableResult
     @concurrent
     public func forget(identity: String, discardingJobs discardsJobs: Bool = false) async throws(CacheError) -> Int {
         pipeline.forget(identity)
         pipeline.exchangeEnvironment.cookies?.removeAll(of: identity)
-        await forgetJobs(of: identity, discarding: discardsJobs)
-        return try await eraseEntries(of: identity)
+        let failure = await forgetJobs(of: identity, discarding: discardsJobs)
+        let count = try await eraseEntries(of: identity)
+        if let failure { throw failure }
+        return count
     }
 
     deinit {

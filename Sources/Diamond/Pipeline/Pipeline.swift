@@ -23,6 +23,8 @@ final class Pipeline: Sendable {
     /// The cache; `nil` if there is none, or it could not be opened.
     let cache: Cache?
     let cacheKind: CacheKind
+    /// The seal of the part files of downloads, with or without a cache; `nil` if they are in clear.
+    let seal: (any CacheSeal)?
     let lanes: Lanes
     /// The recent invalidations: those of the cache, if there is one.
     let invalidations: InvalidationLog
@@ -59,6 +61,7 @@ final class Pipeline: Sendable {
         activity: Activity,
         cache: Cache?,
         cacheKind: CacheKind,
+        seal: (any CacheSeal)?,
         cacheTargets: [HTTPField.Name],
         usesHTTPRules: Bool,
         lanes: Lanes,
@@ -73,6 +76,7 @@ final class Pipeline: Sendable {
         self.activity = activity
         self.cache = cache
         self.cacheKind = cacheKind
+        self.seal = seal
         self.lanes = lanes
         self.environment = environment
         self.retry = retry

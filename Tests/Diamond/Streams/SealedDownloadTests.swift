@@ -78,6 +78,29 @@ import Testing
         #expect(try Data(contentsOf: file) == server.body)
     }
 
+    @Test(arguments: [false, true]) func `a download with a seal and without a cache shows nothing before its end`(
+        isConnection: Bool
+    ) async throws {
+        let server = Self.server([.held(1 << 20)])
+        let engine = temporary.engine(server.transport) {
+            $0.store = nil
+            $0.seal = AESGCMSeal.first
+        }
+        let download = Task { [file] in
+            if isConnection {
+                _ = try await engine.enqueue(Self.request(), to: file).response
+            } else {
+                _ = try await engine.download(Self.request(), to: file)
+            }
+        }
+        await untilTrue { server.drained == 1 }
+        let bytes = try Data(contentsOf: part())
+        #expect(!bytes.isEmpty && bytes.firstRange(of: server.body.prefix(32)) == nil)
+        download.cancel()
+        await engine.close()
+        _ = await download.result
+    }
+
     @Test func `a download in clear is not continued by an engine with a seal`() async throws {
         let server = Self.server([.broken(1 << 20)])
         let clear = temporary.engine(server.transport)
@@ -97,6 +120,7 @@ import Testing
 
     private static let changes: [Change] = [
         Change(testDescription: "a flipped bit", change: { $0[10 * chunk + 100] ^= 1 }, chunks: 10),
+        Change(testDescription: "another name of a key", change: { $0[10 * chunk + 8] ^= 1 }, chunks: 10),
         Change(testDescription: "a cut", change: { $0 = $0.prefix(3 * chunk + 1000) }, chunks: 3),
         Change(testDescription: "a cut between chunks", change: { $0 = $0.prefix(3 * chunk) }, chunks: 3),
         Change(

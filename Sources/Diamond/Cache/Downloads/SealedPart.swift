@@ -44,7 +44,18 @@ struct SealedPart: Sendable {
     /// Returns contents without bytes, with another id.
     func emptied() -> SealedPart { SealedPart(seal) }
 
+    /// Appends bytes. A failure changes nothing.
     mutating func append(_ piece: Data, write: Write) throws {
+        let before = (count, end)
+        // Without full chunks among the new bytes, nothing is written, and nothing fails.
+        let old = rest.count + piece.count < CacheTable.chunkSize ? Data() : rest
+        do { try add(piece, write: write) } catch {
+            (count, end, rest) = (before.0, before.1, old)
+            throw error
+        }
+    }
+
+    private mutating func add(_ piece: Data, write: Write) throws {
         var piece = piece
         while !piece.isEmpty {
             let part = piece.prefix(CacheTable.chunkSize - rest.count)
@@ -119,6 +130,9 @@ struct SealedPart: Sendable {
             guard !bytes.isEmpty, bytes.count <= CacheTable.chunkSize else { return nil }
             return Chunk(bytes: bytes, end: offset + 8 + Int64(length))
         } catch let error as CacheSealError where error.code == .notAuthentic {
+            return nil
+        } catch let error as CacheSealError where error.code == .unknownKey && number > 0 {
+            // The name of the key may have changed. The chunks before it are known to be right.
             return nil
         }
     }

@@ -37,7 +37,7 @@ final class ConnectionFile: Sendable {
     ) async throws(ConnectionError) -> Response {
         let end = await begin(caller)
         defer { self.end(end) }
-        let part = try part(of: request, seal: pipeline.cache?.file.seal)
+        let part = try part(of: request, seal: pipeline.seal)
         do throws(ConnectionError) {
             let download = try await pipeline.download(request, into: part, for: caller)
             state.withLock { $0.size = download.size }

@@ -111,7 +111,7 @@ extension Engine {
         limit: Int = .max,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ConnectionError) -> Download {
-        let target = try DownloadFile(file, limit: limit, seal: cache?.file.seal, progress: progress)
+        let target = try DownloadFile(file, limit: limit, seal: pipeline.seal, progress: progress)
         return try await pipeline.download(request, into: target)
     }
 

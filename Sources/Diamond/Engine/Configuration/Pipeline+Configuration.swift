@@ -31,6 +31,7 @@ extension Pipeline {
             activity: activity,
             cache: cache,
             cacheKind: configuration.cacheKind,
+            seal: configuration.seal,
             cacheTargets: configuration.cacheTargets,
             usesHTTPRules: configuration.identityPreset == .http,
             lanes: lanes,

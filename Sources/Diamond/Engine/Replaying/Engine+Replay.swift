@@ -94,11 +94,16 @@ extension Engine {
     }
 
     /// Holds or erases the jobs of an identity, for a logout.
-    func forgetJobs(of identity: String, discarding discardsJobs: Bool) async {
+    ///
+    /// - Returns: the error that keeps jobs in the queue that the caller wants to discard; `nil` for none.
+    func forgetJobs(of identity: String, discarding discardsJobs: Bool) async -> CacheError? {
         do throws(ReplayError) {
             try await pipeline.replays?.openIfExists()?.signOut(identity, discardingJobs: discardsJobs)
+            return nil
         } catch {
             activity.report(.queueFailed(reason: error.message))
+            // The kinds have the same names.
+            return discardsJobs ? CacheError(CacheError.Code(description: error.code.description), error.message) : nil
         }
     }
 

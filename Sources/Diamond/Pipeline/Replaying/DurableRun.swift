@@ -69,6 +69,9 @@ struct DurableRun: Sendable {
             throw ConnectionError(canceledWithJob: job.id, sent.response)
         }
         guard state == .done || state == .dead else {
+            // The identity was forgotten, with its jobs.
+            let isErased = (try? queue.job(job.id) == nil) ?? false
+            if state == nil, isErased { return try sent.response.get() }
             throw ConnectionError(queued: job.id, request: request, after: sent.failure)
         }
         if sent.isRefused { throw ConnectionError(expired: job.id, request: request, after: sent.failure) }
@@ -79,25 +82,31 @@ struct DurableRun: Sendable {
 
     /// Sends the request, and makes it a job if it fails.
     private func responseOrJob() async throws(ConnectionError) -> Response {
+        let invalidations = sender.pipeline.invalidations
+        let start = caller.run?.startedAt ?? invalidations.now
         let attempt = attempt(of: .draft(draft.draft))
         let sent = await sender.send(attempt, for: caller)
         // If the engine was closed meanwhile, the request is not queued.
         let result = attempt.known(sent.result(draft.draft.policy, in: queue), isWanted: false)
         guard !sent.isCanceled, result.outcome.isWorthQueueing else { return try sent.response.get() }
         guard mayWriteResult() else { throw .cancelled }
-        throw try await enqueue(after: sent.failure, result: result)
+        let identity = draft.draft.identity
+        throw try await enqueue(after: sent.failure, result: result) {
+            invalidations.hasLogout(of: identity, since: start)
+        }
     }
 
-    /// Adds the failed request to the queue.
+    /// Adds the failed request to the queue, unless its identity was forgotten meanwhile.
     ///
     /// - Returns: the error for the caller.
     private func enqueue(
-        after error: ConnectionError, result: JobResult
+        after error: ConnectionError, result: JobResult, unless isForgotten: @escaping @Sendable () -> Bool
     ) async throws(ConnectionError) -> ConnectionError {
         var failed = draft.draft
         failed.history = ReplayDraft.History(of: error.attempts, result: result, in: queue)
         do throws(ReplayError) {
-            let id = try await durable.enqueue(failed, to: queue)
+            let id = try await durable.enqueue(failed, to: queue, unless: isForgotten)
+            if id == nil, isForgotten() { return error }
             return ConnectionError(queued: id, request: request, after: error)
         } catch let failure {
             // The caller receives both failures, because the request is not in the queue.

@@ -187,8 +187,9 @@ extension ReplayQueue {
                 reportFailure(failure)
                 report(failure)
                 if tries == 0, error.isTransientWhenOpen { note(outcome, of: job) }
-                // A newer program has migrated the file. It rescues the job once this owner is dropped.
-                if error.code == .newerStore {
+                // A newer program has migrated the file, or a program with a seal has sealed it. It rescues the job once
+                // this owner is dropped.
+                if error.code == .newerStore || isLocked(error) {
                     if let id = owner.id { owner.dropOwner(id) }
                     return nil
                 }
@@ -200,11 +201,23 @@ extension ReplayQueue {
         }
     }
 
+    /// Whether another program has sealed the queue, which this one has opened without a seal.
+    private func isLocked(_ error: ReplayError) -> Bool {
+        guard error.code == .cannotSeal else { return false }
+        do throws(SQLiteError) { try database.read(ReplayTable.refuseIfSealed) } catch {
+            return error.code == .cannotSeal
+        }
+        return false
+    }
+
     /// Records the answer of a job outside of the database, in case this process ends before it has written the
     /// outcome.
     private func note(_ outcome: ReplayOutcome, of job: ReplayTable.Claimed) {
         guard let status = outcome.finalStatus else { return }
-        let row = try? read { (connection) throws(SQLiteError) in try ReplayTable.row(job.id, on: connection) }
+        // Also if another program has sealed the queue meanwhile: the record has only numbers.
+        let row = try? database.read { (connection) throws(SQLiteError) in
+            try ReplayTable.row(job.id, on: connection)
+        }
         guard let row, row.token == job.token else { return }
         answerLog.note(status, of: row)
     }

@@ -57,7 +57,7 @@ extension ReplayQueue {
         }
         guard let stored, !stored.request.isEmpty else { return nil }
         guard let request else {
-            let damage = stored.damage ?? "its request's seal is broken"
+            let damage = stored.damage ?? "its request's seal is broken, or needs an older key"
             throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)")
         }
         do throws(RequestError) { return try Request(json: request) } catch { throw ReplayError(error) }

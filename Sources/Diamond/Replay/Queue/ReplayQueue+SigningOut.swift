@@ -16,7 +16,19 @@ extension ReplayQueue {
         try await apply(hold, reason: "signed out", isSignOut: true)
         let stored = try read { (connection) throws(SQLiteError) in connection.stored(identity, .identity) }
         try await eraseJobs(of: stored, includingOpen: discardsJobs)
-        if discardsJobs { _ = try await end(hold) }
+        if discardsJobs {
+            // In one transaction, so that no job is added between, which would be sent once the hold has ended.
+            let isMore = { @Sendable (
+                connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+            ) throws(SQLiteError) -> Bool in
+                let ids = try ReplayTable.jobs(of: stored, includingOpen: true, after: 0, on: connection)
+                try ReplayTable.delete(ids, on: connection, ledger: &ledger)
+                if ids.isEmpty { try ReplayTable.remove(hold, on: connection, ledger: &ledger) }
+                return !ids.isEmpty
+            }
+            while try await writer.write(isMore) {}
+            notifyEngines(of: hold)
+        }
         try await writer.overwriteErased()
     }
 

@@ -114,7 +114,7 @@ public final class ReplayQueue: Sendable {
                 unlink(store.answersPath)
             }
             let database = try SQLiteDatabase(path: store.replayPath, configuration: configuration)
-            try sealing?.open(database, mayReseal: create)
+            try sealing?.open(database, answers: AnswerLog(store.answersPath), mayReseal: create)
             try database.read(ReplayTable.refuseIfSealed)
             return database
         } catch {

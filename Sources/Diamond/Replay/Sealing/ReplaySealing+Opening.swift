@@ -9,16 +9,24 @@ extension ReplaySealing {
 
     /// Reads the secret.
     ///
-    /// - Parameter mayReseal: whether to seal a queue in clear, and to seal all values again if another key has sealed
-    ///   the secret. Otherwise a queue in clear stays in clear.
+    /// - Parameters:
+    ///   - answers: the answers of jobs whose outcomes are not written. They are found by the digests of the requests,
+    ///     which change.
+    ///   - mayReseal: whether to seal a queue in clear, and to seal all values again if another key has sealed the
+    ///     secret. Otherwise a queue in clear stays in clear.
     /// - Throws: the error `cannotSeal` if the seal does not have the key of the queue. Then nothing is changed.
-    func open(_ database: SQLiteDatabase, mayReseal: Bool) throws(SQLiteError) {
+    func open(_ database: SQLiteDatabase, answers: AnswerLog, mayReseal: Bool) throws(SQLiteError) {
         let found = try database.read { (connection) throws(SQLiteError) in try find(on: connection) }
-        guard mayReseal, found?.keyID != seal.keyID else { return }
-        let hasSealed = try database.write { (connection) throws(SQLiteError) in
+        guard mayReseal else { return }
+        if found?.keyID != seal.keyID { try reseal(database, answers: answers) }
+        try overwrite(database)
+    }
+
+    private func reseal(_ database: SQLiteDatabase, answers: AnswerLog) throws(SQLiteError) {
+        let resealed = try database.write { (connection) throws(SQLiteError) -> [ReplayTable.ResealedAnswer]? in
             // Read again: another process may have sealed the queue meanwhile.
             let found = try find(on: connection)
-            guard found?.keyID != seal.keyID else { return false }
+            guard found?.keyID != seal.keyID else { return nil }
             guard try found == nil ? !ReplayTable.hasSealedJobs(on: connection) : true else {
                 throw SQLiteError(
                     .cannotSeal, "has sealed jobs without the secret: put back a copy of the file",
@@ -27,13 +35,19 @@ extension ReplaySealing {
             let secret = found?.secret ?? SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
             use(secret: secret)
             try ReplayTable.saveSecret(sealed(secret: secret), keyID: seal.keyID, on: connection)
-            try ReplayTable.reseal(wasSealed: found != nil, by: self, on: connection)
-            return true
+            return try ReplayTable.reseal(wasSealed: found != nil, by: self, answers: answers, on: connection)
         }
-        // The values in clear are overwritten, also in the log.
-        if hasSealed {
-            try database.rewrite()
-            database.emptyLog()
+        for answer in resealed ?? [] { answers.note(answer.status, of: answer.row) }
+    }
+
+    /// Overwrites the values in clear, also in the log. If this fails, or the process ends before, the next open queue
+    /// does it.
+    private func overwrite(_ database: SQLiteDatabase) throws(SQLiteError) {
+        let stored = try database.read { (connection) throws(SQLiteError) in try ReplayTable.secret(on: connection) }
+        guard stored?.isOverwritten == false else { return }
+        try database.rewrite()
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE secret SET is_overwritten = 1")
         }
     }
 

@@ -13,6 +13,8 @@ final class ReplaySealing: Sendable {
     let seal: any CacheSeal
     /// The key of the digests; `nil` until the queue's secret is known.
     private let names = Guarded<SymmetricKey?>(nil)
+    /// A value of the queue's secret, to which all values are bound, so that they cannot be moved to another queue.
+    private let binding = Guarded(Data())
 
     init(_ seal: any CacheSeal) { self.seal = seal }
 
@@ -23,6 +25,8 @@ final class ReplaySealing: Sendable {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: secret), info: Data("diamond queue names".utf8), outputByteCount: 32)
         names.withLock { $0 = key }
+        let value = HMAC<SHA256>.authenticationCode(for: Data("diamond queue values".utf8), using: key)
+        binding.withLock { $0 = Data(value) }
     }
 
     // MARK: Names
@@ -46,22 +50,23 @@ final class ReplaySealing: Sendable {
     func sealed(_ clear: Data, _ column: Column, of subject: String) throws(SQLiteError) -> Data {
         let id = Data(seal.keyID.utf8.prefix(Int(UInt16.max)))
         let count = withUnsafeBytes(of: UInt16(id.count).littleEndian) { Data($0) }
-        do { return count + id + (try seal.seal(clear, context: Self.context(column, subject))) } catch {
+        do { return count + id + (try seal.seal(clear, context: context(column, subject))) } catch {
             throw SQLiteError(cannotSeal: error, path: Self.path)
         }
     }
 
-    /// Opens a value; `nil` if it is not authentic.
+    /// Opens a value; `nil` if it is not authentic, or its key is unknown: the secret's key is known, so that only this
+    /// value is affected.
     ///
-    /// - Throws: the error `cannotSeal` if the key is unknown, or the seal fails.
+    /// - Throws: the error `cannotSeal` if the seal fails.
     func opened(_ value: Data, _ column: Column, of subject: String) throws(SQLiteError) -> Data? {
         let count = value.prefix(2).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
         guard value.count >= 2 + count, let id = String(validating: value.dropFirst(2).prefix(count), as: UTF8.self)
         else { return nil }
         do {
             let bytes = Data(value.dropFirst(2 + count))
-            return try seal.open(bytes, keyID: id, context: Self.context(column, subject))
-        } catch let error as CacheSealError where error.code == .notAuthentic {
+            return try seal.open(bytes, keyID: id, context: context(column, subject))
+        } catch let error as CacheSealError where [.notAuthentic, .unknownKey].contains(error.code) {
             return nil
         } catch {
             throw SQLiteError(cannotSeal: error, path: Self.path)
@@ -70,8 +75,8 @@ final class ReplaySealing: Sendable {
 
     private static let path = "replay.sqlite"
 
-    private static func context(_ column: Column, _ subject: String) -> Data {
-        Data("diamond 1 queue \(column.rawValue) \(subject)".utf8)
+    private func context(_ column: Column, _ subject: String) -> Data {
+        Data("diamond 1 queue \(column.rawValue) \(subject)\n".utf8) + binding.withLock { $0 }
     }
 }
 

@@ -27,13 +27,17 @@ struct StoredHold {
     }
 
     /// Replaces the stored texts by those that were sealed. Those that are not authentic stay as they are stored.
-    mutating func open(kind: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    ///
+    /// - Returns: whether the texts were opened.
+    @discardableResult
+    mutating func open(kind: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         guard let sealing = connection.sealing, let details,
             let bytes = try sealing.opened(details, .hold, of: "\(kind) \(name)"),
             let texts = try? JSONDecoder().decode([String].self, from: bytes), texts.count == 2
-        else { return }
+        else { return false }
         name = texts[0]
         reason = texts[1]
+        return true
     }
 }
 

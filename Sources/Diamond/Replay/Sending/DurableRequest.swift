@@ -100,10 +100,14 @@ final class DurableRequest: Sendable {
 
     /// Adds a draft that has failed to the queue.
     ///
+    /// - Parameter isForgotten: called in the transaction. If it returns `true`, because the identity has signed out
+    ///   meanwhile, nothing is added.
     /// - Returns: the result of ``ReplayQueue/enqueue(_:after:)``.
-    func enqueue(_ draft: ReplayDraft, to queue: ReplayQueue) async throws(ReplayError) -> ReplayJob.ID? {
+    func enqueue(
+        _ draft: ReplayDraft, to queue: ReplayQueue, unless isForgotten: @escaping @Sendable () -> Bool
+    ) async throws(ReplayError) -> ReplayJob.ID? {
         do throws(ReplayError) {
-            return try await queue.add([draft]) { [self] in note($0[0]) }[0]
+            return try await queue.add([draft]) { [self] in !isForgotten() && note($0[0]) }[0]
         } catch {
             state.withLock { $0.jobID = nil }
             throw error

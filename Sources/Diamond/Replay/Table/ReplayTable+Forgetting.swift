@@ -120,8 +120,8 @@ extension ReplayTable {
                 AND NOT (state > 4 AND is_strict = 1 AND EXISTS (
                     SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state < 4))
                 AND NOT (EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id) AND EXISTS (
-                    SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state = 3
-                        AND other.reason = 'awaitingID'))))
+                    SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state < 4
+                        AND other.state = 3 AND other.reason = 'awaitingID'))))
             ORDER BY id LIMIT ?4
             """
         )

@@ -192,7 +192,8 @@ extension [String] {
 }
 
 extension ReplayJob {
-    /// - Throws: the error `cannotSeal` if the details cannot be opened now. Those that are not authentic are masked.
+    /// - Throws: the error `cannotSeal` if the details cannot be opened now. Those that are not authentic, or have an
+    ///   unknown key, are masked.
     init(_ row: borrowing SQLiteStatement, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let details: ReplayDetails
         if let sealing = connection.sealing {

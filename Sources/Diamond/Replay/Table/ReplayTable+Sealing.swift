@@ -7,13 +7,16 @@ extension ReplayTable {
     struct SealedSecret {
         var keyID: String
         var value: Data
+        /// Whether the file was rewritten since then.
+        var isOverwritten: Bool
     }
 
     /// Returns the sealed secret; `nil` for a queue in clear.
     static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> SealedSecret? {
-        let statement = try connection.statement("SELECT key_id, value FROM secret")
+        let statement = try connection.statement("SELECT key_id, value, is_overwritten FROM secret")
         guard try statement.step() else { return nil }
-        return SealedSecret(keyID: statement.text(0), value: statement.data(1))
+        return SealedSecret(
+            keyID: statement.text(0), value: statement.data(1), isOverwritten: statement.int64(2) != 0)
     }
 
     static func hasSealedJobs(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
@@ -31,23 +34,38 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Seals all values with the current key. Damaged jobs stay damaged. Sealed values that are not authentic stay as
-    /// they are.
+    /// The status of the answer to a job whose outcome is not written, and the job's new row.
+    struct ResealedAnswer {
+        var status: Int
+        var row: ReplayRow
+    }
+
+    /// Seals all values with the current key. Damaged jobs stay damaged. Sealed values that are not authentic, or
+    /// have an unknown key, stay as they are.
     ///
     /// - Parameter wasSealed: whether the values were sealed; `false` if they are in clear.
+    /// - Returns: the answers of running jobs, to be noted for their new rows.
     static func reseal(
-        wasSealed: Bool, by sealing: ReplaySealing, on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
+        wasSealed: Bool, by sealing: ReplaySealing, answers: AnswerLog, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [ResealedAnswer] {
+        var resealed: [ResealedAnswer] = []
         var last = Int64.min
         while case let ids = try ids(after: last, on: connection), let end = ids.last {
             for id in ids {
+                let old = try row(id, on: connection)
                 try resealJob(id, wasSealed: wasSealed, by: sealing, on: connection)
+                if let old, old.state == .running, let status = answers.status(of: old),
+                    let new = try row(id, on: connection)
+                {
+                    resealed.append(ResealedAnswer(status: status, row: new))
+                }
                 try resealFailures(of: id, wasSealed: wasSealed, by: sealing, on: connection)
                 try resealAnswer(of: id, wasSealed: wasSealed, by: sealing, on: connection)
             }
             last = end
         }
         try resealHolds(on: connection)
+        return resealed
     }
 
     // MARK: Jobs
@@ -192,7 +210,8 @@ extension ReplayTable {
         }
         for hold in holds {
             var clear = hold.stored
-            try clear.open(kind: hold.kind, on: connection)
+            // The name of a sealed hold that is not opened is a digest already.
+            guard try clear.open(kind: hold.kind, on: connection) || hold.stored.details == nil else { continue }
             let new = try StoredHold(
                 ReplayHold(kind: hold.kind, name: clear.name), reason: clear.reason, on: connection)
             let update = try connection.statement(

@@ -81,7 +81,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let outcomeUnknown = ReplayReason(description: "outcomeUnknown")
     /// The job may have been processed, and the server no longer remembers its `Idempotency-Key`.
     public static let keyExpired = ReplayReason(description: "keyExpired")
-    /// The job's data on disk is not what was written. The job is not sent, and cannot be redriven. Its data stays on
-    /// disk until it is discarded.
+    /// The job's data on disk is not what was written, or was sealed with a key that the seal does not have. The job is
+    /// not sent, and cannot be redriven, except with that key. Its data stays on disk until it is discarded.
     public static let damaged = ReplayReason(description: "damaged")
 }

@@ -76,14 +76,14 @@ final class TemporaryFile: Sendable {
     func append(_ piece: Data) throws {
         let isKept = state.withLock { $0.isKept }
         try contents.withLock { contents in
+            if contents.sealed != nil {
+                try contents.sealed?.append(piece, write: put(_:at:))
+                contents.size += piece.count
+                return
+            }
             // A copy, so that a failure changes nothing.
             var changed = contents
-            if changed.sealed != nil {
-                try changed.sealed?.append(piece, write: put(_:at:))
-                changed.size += piece.count
-            } else {
-                try appendClear(piece, to: &changed, isKept: isKept)
-            }
+            try appendClear(piece, to: &changed, isKept: isKept)
             contents = changed
         }
     }

@@ -475,6 +475,8 @@ extension AESGCMSeal {
     /// A seal after a change of keys.
     static var second: Self { make(secondKey, "second", ["first": firstKey]) }
     static var onlySecond: Self { make(secondKey, "second") }
+    /// A seal after another change of keys, without the first key.
+    static var third: Self { make(Data(repeating: 5, count: 32), "third", ["second": secondKey]) }
     static var other: Self { make(Data(repeating: 3, count: 32), "other") }
     /// A seal with the name of another key.
     static var impostor: Self { make(Data(repeating: 4, count: 32), "first") }
@@ -488,6 +490,7 @@ extension CacheSeal where Self == AESGCMSeal {
     static var first: AESGCMSeal { AESGCMSeal.first }
     static var second: AESGCMSeal { AESGCMSeal.second }
     static var onlySecond: AESGCMSeal { AESGCMSeal.onlySecond }
+    static var third: AESGCMSeal { AESGCMSeal.third }
     static var other: AESGCMSeal { AESGCMSeal.other }
     static var impostor: AESGCMSeal { AESGCMSeal.impostor }
 }

@@ -111,6 +111,21 @@ import Testing
         #expect(try files.found(Self.texts) == [])
     }
 
+    @Test func `a queue whose values in clear were not overwritten is rewritten at its next opening`() throws {
+        let database = try ReplayQueue(files.store, seal: AESGCMSeal.first).database
+        func isOverwritten() throws -> Bool {
+            try database.read { (connection) throws(SQLiteError) in
+                try ReplayTable.secret(on: connection)?.isOverwritten == true
+            }
+        }
+        #expect(try isOverwritten())
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE secret SET is_overwritten = 0")
+        }
+        _ = try ReplayQueue(files.store, seal: AESGCMSeal.first)
+        #expect(try isOverwritten())
+    }
+
     @Test func `a queue that was sealed by another program is refused by a program that has it open in clear`()
         async throws
     {
@@ -232,11 +247,36 @@ import Testing
         let value = try sealing.sealed(Data("a".utf8), .request, of: "1")
         #expect(try sealing.opened(value, .request, of: "1") == Data("a".utf8))
         #expect(try sealing.opened(value, .request, of: "2") == nil && sealing.opened(value, .answer, of: "1") == nil)
+        let another = ReplaySealing(AESGCMSeal.first)
+        another.use(secret: Data(repeating: 1, count: 32))
+        #expect(try another.opened(value, .request, of: "1") == nil)
         for count in 0..<value.count { #expect(try sealing.opened(value.prefix(count), .request, of: "1") == nil) }
-        let error = #expect(throws: SQLiteError.self) {
-            try ReplaySealing(AESGCMSeal.other).opened(value, .request, of: "1")
-        }
-        #expect(error?.code == .cannotSeal)
+        #expect(try ReplaySealing(AESGCMSeal.other).opened(value, .request, of: "1") == nil)
+    }
+
+    @Test func `a job with an unknown key stops no other job, and is sent once the key is known`() async throws {
+        let older = try ReplayQueue(files.store, seal: AESGCMSeal.first)
+        try await older.enqueue(fixture.note(.durable))
+        _ = try ReplayQueue(files.store, seal: AESGCMSeal.second)
+        // A program that has not noticed the change of keys.
+        try await older.enqueue(request())
+        try await older.hold(.key("another-key"), reason: "a-reason")
+        let engine = engine(.onlySecond)
+        let queue = try engine.queue()
+        #expect(try queue.jobs().map(\.url) == ["http://api.test/notes", "•••"] && queue.holds().count == 1)
+        #expect(await (try engine.replayer(identities: { ["anna"] })).replay().finished == 1)
+        #expect(try queue.jobs().map(\.state) == [.done, .needsReview] && queue.job(2)?.reason == .damaged)
+        await #expect(throws: ReplayError.self) { try await queue.redrive(2) }
+        await engine.close()
+        let second = self.engine(.second)
+        try await second.queue().redrive(2)
+        #expect(await (try second.replayer(identities: { ["anna"] })).replay().finished == 1)
+        await second.close()
+        try await older.enqueue(request())
+        let third = try ReplayQueue(files.store, seal: AESGCMSeal.third)
+        #expect(try third.jobs().count == 3)
+        try await older.release(.key("another-key"))
+        #expect(try third.holds().isEmpty)
     }
 
     @Test func `details of a sealed job that were moved from another job are masked, and the request is used`()

@@ -186,6 +186,59 @@ import Testing
         #expect(try files.found(Self.texts.filter { $0 != "annas-answer" }) == [])
     }
 
+    @Test func `a request of a user who signs out that fails afterwards is not queued`() async throws {
+        let engine = fixture.engine()
+        let queue = try engine.queue()
+        let isThere = Gate()
+        let mayFail = Gate()
+        fixture.serve { _ throws(TransportError) in
+            isThere.open()
+            await mayFail.wait()
+            throw TransportError(.cannotConnect, "refused")
+        }
+        var request = fixture.note(.onFailure)
+        request.identity = "anna"
+        let sent = Task { [request] in try await engine.send(request) }
+        await isThere.wait()
+        try await engine.forget(identity: "anna", discardingJobs: true)
+        mayFail.open()
+        let error = await #expect(throws: ConnectionError.self) { _ = try await sent.value }
+        #expect(error?.code == .cannotConnect)
+        #expect(try queue.jobs(ReplayFilter(includesSignedOut: true)).isEmpty)
+        await engine.close()
+    }
+
+    @Test func `a durable request of a user who signs out and discards the jobs returns its response`() async throws {
+        let engine = fixture.engine()
+        _ = try engine.queue()
+        let isThere = Gate()
+        let mayAnswer = Gate()
+        fixture.serve { _ throws(TransportError) in
+            isThere.open()
+            await mayAnswer.wait()
+            return .stub(status: 201)
+        }
+        var request = fixture.note(.durable)
+        request.identity = "anna"
+        let sent = Task { [request] in try await engine.send(request) }
+        await isThere.wait()
+        try await engine.forget(identity: "anna", discardingJobs: true)
+        mayAnswer.open()
+        #expect(try await sent.value.status.code == 201)
+        await engine.close()
+    }
+
+    @Test func `a user's jobs that cannot be discarded are an error`() async throws {
+        _ = try ReplayQueue(files.store, seal: AESGCMSeal.first)
+        let engine = fixture.engine()
+        let error = await #expect(throws: CacheError.self) {
+            try await engine.forget(identity: "anna", discardingJobs: true)
+        }
+        #expect(error?.code == .cannotSeal)
+        try await engine.forget(identity: "anna")
+        await engine.close()
+    }
+
     @Test func `an ended job stays if open jobs of the user who signs out need it`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()

@@ -178,6 +178,46 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
+    @Test func `an outcome that cannot be written since another program has sealed the queue is known to that program`()
+        async throws
+    {
+        let first = try queue()
+        var request = Request("http://h/", method: .post, body: .json(1))
+        request.replay = ReplayPolicy(.durable, keyLifetime: nil)
+        let id = try #require(try await first.enqueue(request))
+        let replayer = Replayer(first, width: 1, reachability: StubReachability()) { [temporary] attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            _ = try? ReplayQueue(temporary.store, seal: AESGCMSeal.first)
+            return JobResult(outcome: .answered(status: 201))
+        }
+        #expect(await replayer.replay().finished == 0)
+        let second = try ReplayQueue(
+            temporary.store, seal: AESGCMSeal.first, clock: clock { [time] in time.date.milliseconds })
+        // The first program has dropped its owner, whose lease has not ended.
+        _ = try await second.owner.rescue { _ in }
+        #expect(try second.job(id)?.state == .done)
+        await second.close()
+        await first.close()
+    }
+
+    @Test(arguments: [nil, AESGCMSeal.first]) func `an unwritten outcome is known after the queue was sealed again`(
+        seal: AESGCMSeal?
+    ) async throws {
+        let first = try ReplayQueue(temporary.store, seal: seal, clock: clock { [time] in time.date.milliseconds })
+        let id = try await enqueue(in: first)
+        let owner = try await first.owner.enter()
+        let claimed = try #require(try await first.claim(1, of: .all, by: owner)?.first)
+        #expect(await first.begin(claimed))
+        let row = try first.read { (connection) throws(SQLiteError) in try ReplayTable.row(id, on: connection) }
+        first.answerLog.note(201, of: try #require(row))
+        let second = try ReplayQueue(
+            temporary.store, seal: AESGCMSeal.second, clock: clock { [time] in time.date.milliseconds + 120_000 })
+        _ = try await second.owner.rescue { _ in }
+        #expect(try second.job(id)?.state == .done)
+        await second.close()
+        await first.close()
+    }
+
     @Test func `an unwritten outcome holds up the remaining jobs by default, until it is written`() async throws {
         let (queue, observation) = (try queue(), observe())
         for _ in 0..<2 { _ = try await enqueue(in: queue) }
