@@ -285,8 +285,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     private static let isWatchedFromStart = true
 
     /// Whether a queue may start the connection. An `OperationQueue` reads this when the connection is added to it; an
-    /// engine does not. Do not read it elsewhere: the connection then counts as added to a queue, and ``response`` waits
-    /// until one starts it.
+    /// engine does not. Do not read it elsewhere: the connection then counts as added to a queue, and ``response``
+    /// waits until one starts it.
     public final override var isReady: Bool {
         _ = DependencyGraph.needsGate(self)
         return super.isReady
@@ -295,8 +295,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     private static let isWatchedFromStart = false
 
     /// Whether a queue may start the connection. An `OperationQueue` reads this when the connection is added to it; an
-    /// engine does not. Do not read it elsewhere: the connection then counts as added to a queue, and ``response`` waits
-    /// until one starts it.
+    /// engine does not. Do not read it elsewhere: the connection then counts as added to a queue, and ``response``
+    /// waits until one starts it.
     public final override var isReady: Bool {
         if !isCancelled, DependencyGraph.needsGate(self) {
             DependencyGraph.setGate(gate(), of: self)

@@ -187,8 +187,8 @@ extension ReplayQueue {
                 reportFailure(failure)
                 report(failure)
                 if tries == 0, error.isTransientWhenOpen { note(outcome, of: job) }
-                // A newer program has migrated the file, or a program with a seal has sealed it. It rescues the job once
-                // this owner is dropped.
+                // A newer program has migrated the file, or a program with a seal has sealed it. It rescues the job
+                // once this owner is dropped.
                 if error.code == .newerStore || isLocked(error) {
                     if let id = owner.id { owner.dropOwner(id) }
                     return nil
