@@ -24,6 +24,10 @@ extension CollectionCore {
         let section = section(for: entry.model)
         let index = section.rows.position(where: precedence(over: entry))
         put(entry, in: section, at: index, reason: reason)
+        // The search has skipped the rows that wait, so this row is placed again with them.
+        guard isWaiting, !sorts.isEmpty else { return }
+        wait(for: entry)
+        entry.isChanged = true
     }
 
     /// Inserts the row of a visible entry at an index of a section.
@@ -110,8 +114,10 @@ extension CollectionCore {
         if staying.contains(where: { !isInPlace($0) }) {
             if rearrangeMost(entering + staying) { return }
             let leaving = staying.filter { !$0.isPinned || !isInPlace($0) }
+            // A row that is new in this transaction stays one that was added or was unfiltered.
+            let reasons = leaving.map { $0.oldRow == nil ? $0.reason : .moved }
             for entry in leaving { removeRow(of: entry, reason: .moved) }
-            for entry in leaving { place(entry, reason: .moved) }
+            for (entry, reason) in zip(leaving, reasons) { place(entry, reason: reason) }
         } else if rearrangeMost(entering) {
             return
         }

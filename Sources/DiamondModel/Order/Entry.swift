@@ -37,7 +37,9 @@ final class Entry: OwnerLink {
     var isPinned: Bool { pin != nil }
 
     /// Whether the row is in order among the other sorted rows.
-    var isSorted: Bool { pin == nil && !isWaiting && model.tracking.transactionDepth == 0 }
+    var isSorted: Bool {
+        pin == nil && (!isWaiting && model.tracking.transactionDepth == 0 || owner?.sorts.isEmpty == true)
+    }
 
     override func addCollections(to waiting: inout WaitingCollections) {
         guard isMember, let core else { return }

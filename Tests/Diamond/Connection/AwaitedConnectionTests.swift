@@ -70,13 +70,16 @@ import Testing
     }
 
     @Test func `an awaited connection that is paused runs when it is resumed`() async throws {
-        let connection = Engine.stub(transport).connection(for: City())
+        let engine = Engine.stub(transport)
+        let connection = engine.connection(for: City())
         connection.pause()
         let task = Task { try await connection.output }
         await untilTrue { connection.core.withLock { $0.isMember && $0.waiters.count == 1 } }
         #expect(order.isEmpty)
         connection.resume()
         #expect(try await task.value == [7])
+        // Without its engine, a paused connection is canceled.
+        withExtendedLifetime(engine) {}
     }
 
     // MARK: Others that start it

@@ -52,7 +52,7 @@ import Testing
         let api = api()
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
         let following = Task { await notes.follow(api.engine.updates(Request("notes"))) }
-        await wait(notes) { notes.isLoaded && !notes.isLoading }
+        await wait(notes) { notes.count == 1 && !notes.isLoading }
         answer(.init(404))
         try await api.engine.invalidate(Request("notes"))
         await wait(notes) { notes.loadState.error != nil && !notes.isLoading }
@@ -98,7 +98,7 @@ import Testing
         draft.text = "draft"
         try notes.add(draft)
         let following = Task { await notes.follow(api.engine.updates(Request("notes"))) }
-        await wait(notes) { notes.isLoaded && !notes.isLoading }
+        await wait(notes) { notes.count == 3 && !notes.isLoading }
         #expect(notes.map(\.text) == ["a", "b", "draft"] && notes[0] === first && notes.last === draft)
         #expect(first.stars == 5 && first.isDirty && draft.isNew && notes.context != nil)
         following.cancel()
