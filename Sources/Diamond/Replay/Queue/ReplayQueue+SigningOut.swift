@@ -18,9 +18,11 @@ extension ReplayQueue {
         try await eraseJobs(of: stored, includingOpen: discardsJobs)
         if discardsJobs {
             // In one transaction, so that no job is added between, which would be sent once the hold has ended.
-            let isMore = { @Sendable (
-                connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
-            ) throws(SQLiteError) -> Bool in
+            let isMore = {
+                @Sendable
+                (
+                    connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+                ) throws(SQLiteError) -> Bool in
                 let ids = try ReplayTable.jobs(of: stored, includingOpen: true, after: 0, on: connection)
                 try ReplayTable.delete(ids, on: connection, ledger: &ledger)
                 if ids.isEmpty { try ReplayTable.remove(hold, on: connection, ledger: &ledger) }
