@@ -255,7 +255,8 @@ import Testing
     }
 
     @Test func `a job with an unknown key stops no other job, and is sent once the key is known`() async throws {
-        let older = try ReplayQueue(files.store, seal: AESGCMSeal.first)
+        let first = self.engine(.first)
+        let older = try first.queue()
         try await older.enqueue(fixture.note(.durable))
         _ = try ReplayQueue(files.store, seal: AESGCMSeal.second)
         // A program that has not noticed the change of keys.
@@ -279,6 +280,7 @@ import Testing
         #expect(try third.jobs().count == 3)
         try await older.release(.key("another-key"))
         #expect(try third.holds().isEmpty)
+        await first.close()
     }
 
     @Test func `details of a sealed job that were moved from another job are masked, and the request is used`()
