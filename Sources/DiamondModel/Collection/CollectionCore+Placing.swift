@@ -52,8 +52,10 @@ extension CollectionCore {
     // MARK: Changes of models
 
     func modelDidChange(_ entry: Entry, event: ModelEvent) {
-        guard entry.isMember, event.depth <= observedDepth else { return }
+        guard event.depth <= observedDepth else { return }
         transaction {
+            // A history also restores the values of a model that was removed in this transaction.
+            guard entry.isMember else { return report(.changed(event)) }
             if isWaiting {
                 wait(for: entry)
                 entry.isChanged = true

@@ -41,7 +41,8 @@ extension CollectionCore {
 /// The earlier position of a model in a collection, to undo its removal.
 struct CollectionPosition {
     let core: CollectionCore
-    /// The next model in the insertion order, and the model's own label in that order.
+    /// The models around this one in the insertion order, and its own label in that order.
+    private let previous: Model?
     private let next: Model?
     private let label: Int64
     private let pinnedIndex: Int?
@@ -51,6 +52,7 @@ struct CollectionPosition {
     init?(_ entry: Entry) {
         guard entry.isMember, let core = entry.owner else { return nil }
         self.core = core
+        previous = entry.previous?.model
         next = entry.next?.model
         label = entry.label
         pinnedIndex = entry.isPinned ? core.index(of: entry.model) : nil
@@ -83,9 +85,11 @@ struct CollectionPosition {
     }
 
     /// The entry to insert the model before: the entry that followed it, if that is still there. Otherwise the first
-    /// entry with a greater label; `nil` for the end.
+    /// entry with a greater label; `nil` for the end, also if the model was the last one and no other came after the
+    /// one before it, whose label may have changed.
     private var follower: Entry? {
-        next.flatMap(core.entry) ?? core.order.first { $0.label > label }
+        if next == nil, core.order.last?.model === previous { return nil }
+        return next.flatMap(core.entry) ?? core.order.first { $0.label > label }
     }
 }
 

@@ -287,6 +287,48 @@ import Testing
         #expect(changes.withLock { $0 } == 1 && history.canUndo)
     }
 
+    @Test func `A row that was the last one is the last one again after moves are undone`() throws {
+        let cities = try cities("A", "B")
+        let last = City()
+        last.name = "C"
+        try cities.insert(last, at: 1)
+        try cities.move(from: 2, to: 1)
+        history.record(cities)
+        try cities.remove(at: 2)
+        try cities.move(from: 1, to: 0)
+        #expect(history.undo() && cities.map(\.name) == ["A", "B"])
+        #expect(history.undo() && cities.map(\.name) == ["A", "B", "C"])
+    }
+
+    @Test func `Values that were set in the transaction that added or removed the row are undone and redone`() throws {
+        let cities = try cities("A", "B", "C")
+        history.record(cities)
+        let draft = City()
+        draft.name = "D"
+        let (first, second, third) = (cities[0], cities[1], cities[2])
+        try cities.transaction {
+            try cities.add(draft)
+            draft.name = "X"
+            draft.mayor.name = "Sato"
+            first.name = "Y"
+            cities.remove(first)
+            cities.remove(second)
+            second.name = "Z"
+        }
+        third.transaction {
+            third.name = "W"
+            cities.remove(third)
+        }
+        for _ in 0..<2 {
+            #expect(history.undo() && cities.map(\.name) == ["C", "X"])
+            #expect(history.undo() && cities.map(\.name) == ["A", "B", "C"] && !history.canUndo)
+            #expect(draft.name == "D" && draft.mayor.name == "")
+            #expect(history.redo() && cities.map(\.name) == ["C", "X"] && draft.mayor.name == "Sato")
+            #expect(first.name == "Y" && second.name == "Z")
+            #expect(history.redo() && cities.map(\.name) == ["X"] && third.name == "W" && !history.canRedo)
+        }
+    }
+
     @Test func `Random edits are undone and redone step by step`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(50, soaking: 2_000) {
