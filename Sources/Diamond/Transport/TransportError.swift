@@ -40,6 +40,11 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
         public static let closed = Code(description: "closed")
         /// Any other failure, described by the message and the cause.
         public static let other = Code(description: "other")
+
+        /// Whether no response arrived because of the network (``ConnectionError/isOffline``).
+        var isOffline: Bool {
+            [.cannotResolveHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut].contains(self)
+        }
     }
 
     private struct Content: Sendable {

@@ -43,11 +43,7 @@ public struct Response: Hashable, Sendable {
     }
     @NotCompared private var ownMetrics = IndirectOptional<ExchangeMetrics>.none
     /// The failure of the server in place of which the cache has answered; `nil` if nothing has failed.
-    var failure: ConnectionError? {
-        get { replacedFailure.value }
-        set { replacedFailure = IndirectOptional(newValue) }
-    }
-    @NotCompared private var replacedFailure = IndirectOptional<ConnectionError>.none
+    @NotCompared var failure: (any Error)?
     /// The secret values of the request, if the response has a problem that may repeat them.
     @NotCompared var secrets = IndirectOptional<SecretValues>.none
     /// The exchange that the response is from; `nil` unless queries of an engine without a cache are observed.
