@@ -185,7 +185,9 @@ final class Query<Value: Sendable>: AnyQuery {
         let now = now
         let age = response.age?.milliseconds ?? 0
         var failure: ConnectionError?
-        if let error = response.failure as? ConnectionError { failure = await pipeline.transformed(error, for: Caller()) }
+        if let error = response.failure as? ConnectionError {
+            failure = await pipeline.transformed(error, for: Caller())
+        }
         return Answer(
             value: value, response: response, receivedAt: now, originTime: now.addingSaturating(-age),
             failure: failure)

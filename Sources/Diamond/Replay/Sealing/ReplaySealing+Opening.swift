@@ -46,9 +46,7 @@ extension ReplaySealing {
         let stored = try database.read { (connection) throws(SQLiteError) in try ReplayTable.secret(on: connection) }
         guard stored?.isOverwritten == false else { return }
         try database.rewrite()
-        try database.write { (connection) throws(SQLiteError) in
-            try connection.execute("UPDATE secret SET is_overwritten = 1")
-        }
+        try database.write { (connection) throws(SQLiteError) in try ReplayTable.setOverwritten(on: connection) }
     }
 
     /// The secret, and the name of the key that has sealed it.

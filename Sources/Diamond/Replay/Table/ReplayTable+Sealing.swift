@@ -34,6 +34,11 @@ extension ReplayTable {
         try statement.run()
     }
 
+    /// Notes that no value in clear is left in the file.
+    static func setOverwritten(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        try connection.statement("UPDATE secret SET is_overwritten = 1").run()
+    }
+
     /// The status of the answer to a job whose outcome is not written, and the job's new row.
     struct ResealedAnswer {
         var status: Int
