@@ -6,7 +6,7 @@ public indirect enum RequestBody: Hashable, Sendable {
     /// A JSON value, sent as `application/json` in canonical form (RFC 8785).
     case json(JSONValue)
     /// JSON text, sent byte for byte as `application/json`, so that a signature over it stays valid. The request's key
-    /// is that of ``json(_:)`` with the same value. Create it with ``json(text:)``.
+    /// is that of `json(_:)` with the same value. Create it with ``json(text:)``.
     case jsonText(JSONText)
     /// A form, sent as `application/x-www-form-urlencoded`.
     case form(Parameters)
@@ -75,7 +75,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         .json(try JSONValue.read(try encoder.encode(value)))
     }
 
-    /// The value of a ``json(_:)`` or ``jsonText(_:)`` body.
+    /// The value of a `json(_:)` or ``jsonText(_:)`` body.
     package var jsonValue: JSONValue? {
         switch self {
         case .json(let value): value
