@@ -20,7 +20,7 @@ extension ModelCollection {
 
     /// Inserts a model at an index, or as near to it as its section allows.
     ///
-    /// With sort keys the row stays there until the next ``sort()``, or until the value of a sort key changes.
+    /// The row of a sorted collection stays there until the next ``sort()``, or until the value of a sort key changes.
     ///
     /// - Throws: ``ModelError`` as ``add(_:)`` does, and `outOfRange`.
     @discardableResult

@@ -12,8 +12,8 @@ final class Entry: OwnerLink {
     var row: RowList.Row?
     /// The row at the last commit.
     var oldRow: RowList.Row?
-    /// For a row that was placed by index, regardless of the sort order: whether a model has the values of the sort
-    /// keys as of then, for each sort key whose values are known. `nil` for other rows.
+    /// The functions that tell whether a model has the values that the sort keys had when the row was placed by index,
+    /// regardless of the sort order; `nil` for a sort key whose values are not known, and for other rows.
     var pin: [((Model) -> Bool)?]?
     /// Whether the row may be out of order, because changes of the model are being reported.
     var isWaiting = false

@@ -11,7 +11,7 @@ final class OwnChanges: Sendable {
         let newest: Int64
     }
 
-    /// In ascending order.
+    /// The changes of this process, in ascending order.
     private let changes = Guarded<[Changes]>([])
 
     /// Adds the changes after a number, up to the newest.

@@ -88,13 +88,13 @@ final class ReplayWriter: Sendable {
     func overwriteErased() async throws(ReplayError) {
         let failure: SQLiteError? = await withCheckedContinuation { continuation in
             queue.async {
-                // A full disk may have no space for the rewritten file.
-                let result = Result { () throws(SQLiteError) in try self.database.rewrite() }
-                self.database.emptyLog()
-                if case .failure(let error) = result {
-                    continuation.resume(returning: error)
-                } else {
+                do throws(SQLiteError) {
+                    try self.database.rewrite()
                     continuation.resume(returning: nil)
+                } catch {
+                    // A full disk may have no space for the rewritten file.
+                    self.database.emptyLog()
+                    continuation.resume(returning: error)
                 }
             }
         }

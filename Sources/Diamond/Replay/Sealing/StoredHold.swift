@@ -3,9 +3,10 @@ import Foundation
 
 /// The texts of a hold, as its row has them: in clear, or sealed.
 struct StoredHold {
-    /// In a sealed queue the digest of a key or an identity. Names of lanes are in clear.
+    /// The name of the lane, key or identity; in a sealed queue the digest of a key or an identity. Names of lanes are
+    /// in clear.
     var name: String
-    /// Empty in a sealed queue.
+    /// The reason; empty in a sealed queue.
     var reason: String
     /// The sealed name and reason; `nil` in a queue in clear.
     var details: Data?
