@@ -114,7 +114,7 @@ END;
 
 -- The downloads into files that a later process may continue: one row for each part file, which is in the directory of
 -- its target. The first `size` bytes of the part file were on the disk before the row was written. The process that
--- writes the file has a lock on it. A sealed store has no rows, because the part file is in clear.
+-- writes the file has a lock on it. Version 3 has the rows of sealed stores.
 CREATE TABLE download (
     id            INTEGER PRIMARY KEY,
     key_prefix    INTEGER NOT NULL,     -- the key's first 8 bytes, big-endian
@@ -189,6 +189,8 @@ CREATE TABLE access (
 --   'recording'  present if accesses are recorded
 --   'shift'      the number of zero bits that defines the sample of accesses
 --   'capacity'   the capacity of the cache that wrote last
+--   'erased'     present if rows of an identity were erased, and the file was not rewritten since: '1' after the
+--                identity has signed out, otherwise '0'
 CREATE TABLE fact (
     name          TEXT    PRIMARY KEY,
     value         BLOB    NOT NULL

@@ -23,7 +23,8 @@ ALTER TABLE hold ADD COLUMN is_sign_out INTEGER NOT NULL DEFAULT 0 CHECK (is_sig
 -- The stored header fields of the answer, as lines; NULL for none. They are in the checksum, too.
 ALTER TABLE answer ADD COLUMN headers BLOB;
 
--- The queue's secret, sealed. The keyed digests are made with it. No rows in a queue that is not sealed.
+-- The queue's secret, sealed. The keyed digests are made with it. No rows in a queue that is not sealed. A row with an
+-- empty value names a key that has sealed the secret before, and was replaced.
 CREATE TABLE secret (
     key_id          TEXT    PRIMARY KEY,  -- the name of the key that has sealed it
     value           BLOB    NOT NULL,

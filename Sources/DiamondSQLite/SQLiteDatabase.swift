@@ -17,6 +17,8 @@ package final class SQLiteDatabase: Sendable {
     private let readers = Guarded<[SQLiteHandle]>([])
     /// A separate connection for checkpoints, used while the writer holds the write lock.
     private let checkpointer: SQLiteHandle
+    /// The connection that rewrites the file now; `nil` for none.
+    private let rewriting = Guarded<OpaquePointer?>(nil)
     private let process = getpid()
 
     /// Opens the file and migrates it. A missing file is created, accessible to its owner only.
@@ -123,9 +125,18 @@ package final class SQLiteDatabase: Sendable {
             // In a file, which SQLite removes as soon as it is open: in memory it could take as much as the cache.
             try handle.execute("PRAGMA temp_store = FILE")
             defer { try? handle.execute("PRAGMA temp_store = MEMORY") }
+            rewriting.withLock { $0 = handle.pointer }
+            defer { rewriting.withLock { $0 = nil } }
             try handle.execute("VACUUM")
         }
         emptyLog()
+    }
+
+    /// Ends a ``rewrite()`` that is under way with an error. The file stays as it was.
+    package func interruptRewrite() {
+        rewriting.withLock { pointer in
+            if let pointer { sqlite3_interrupt(pointer) }
+        }
     }
 
     /// Checkpoints and truncates the write-ahead log, as far as readers allow. After that, the log contains no deleted

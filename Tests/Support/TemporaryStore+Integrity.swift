@@ -19,3 +19,10 @@ extension TemporaryStore {
         }
     }
 }
+
+extension SQLiteDatabase {
+    /// Returns a number that each rewrite of the whole file increases by 1, as does each change of the schema.
+    package func rewrites() throws -> Int64 {
+        try read { (connection) throws(SQLiteError) in try connection.integer("PRAGMA schema_version") }
+    }
+}

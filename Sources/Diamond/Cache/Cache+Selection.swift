@@ -9,8 +9,9 @@ extension Cache {
     ///
     /// An erasure by identity also erases the sealed entries whose identity this process cannot know: those that its
     /// seal does not open, and those from before the store's secret was lost. In a store without a seal, it then
-    /// rewrites the whole file, because SQLite leaves copies of moved rows in the unused space of its pages. That takes
-    /// some seconds for 256 MiB, and the space of two copies. Without that space, it erases all entries.
+    /// rewrites the whole file if rows of an identity were erased since the last time, because SQLite leaves copies of
+    /// moved rows in the unused space of its pages. That takes some seconds for 256 MiB, and the space of two copies.
+    /// Without that space, it erases all entries.
     ///
     /// If this process sent a request before the call, its response is not stored. A response that another process
     /// requested is stored, and stale unless the selection names keys.
@@ -38,7 +39,7 @@ extension Cache {
                 if selection == .all { try Self.deleteOrphans(in: file) }
                 // Also if nothing was erased: an earlier call may have failed after it erased the entries.
                 try eviction.vacuumAll()
-                if case .identity = selection.criterion, file.seal == nil { try Self.rewrite(file, eviction) }
+                if case .identity = selection.criterion { try Self.overwriteErased(file, eviction) }
                 return count
             }
         }
@@ -67,7 +68,9 @@ extension Cache {
         }
     }
 
-    private static func rewrite(_ file: CacheFile, _ eviction: Eviction) throws(CacheError) {
+    /// Rewrites a file in clear if rows of an identity were erased that are not overwritten.
+    private static func overwriteErased(_ file: CacheFile, _ eviction: Eviction) throws(CacheError) {
+        guard file.seal == nil, try file.read(CacheTable.erasure) != nil else { return }
         do throws(CacheError) {
             try file.rewrite()
         } catch {
@@ -75,6 +78,20 @@ extension Cache {
             try file.erase(.all, named: nil)
             try deleteOrphans(in: file)
             try eviction.vacuumAll()
+        }
+        try file.erasing(CacheTable.clearErasure)
+    }
+
+    /// Completes a sign-out whose process ended before it had overwritten what it had erased.
+    func completeSignOut() {
+        guard file.seal == nil, (try? file.read(CacheTable.erasure)) == .signOut else { return }
+        // Detached, because it outlives the code that opens the cache, whose task-local values are not its own.
+        Task.detached { [file, eviction, writer, activity] in
+            do throws(CacheError) {
+                try await writer.alone { () throws(CacheError) in try Self.overwriteErased(file, eviction) }
+            } catch {
+                activity.report(.cacheFailed(reason: error.message))
+            }
         }
     }
 

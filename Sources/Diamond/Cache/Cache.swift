@@ -68,6 +68,7 @@ public final class Cache: Sendable {
         self.memory = memory
         self.activity = activity
         self.now = now
+        if create { completeSignOut() }
     }
 
     deinit { file.abandon() }

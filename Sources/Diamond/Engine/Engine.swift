@@ -228,8 +228,8 @@ public final class Engine: Sendable {
     /// ``ReplayQueue/release(_:)-(ReplayHold)`` releases them after the next login. Until then, lists of jobs leave them
     /// out (``ReplayFilter/includesSignedOut``).
     ///
-    /// The queue's file is rewritten, which takes time in proportion to its size. A queue that cannot be written is
-    /// reported to the observers.
+    /// If something was erased from a file in clear or from the queue, that file is rewritten, which takes time in
+    /// proportion to its size. A program that ends before that leaves it to the next one that uses the store.
     ///
     /// - Parameters:
     ///   - identity: the identity.
@@ -238,7 +238,7 @@ public final class Engine: Sendable {
     ///     `false`.
     /// - Returns: the number of entries that were erased.
     /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened,
-    ///   so that its entries stay; with `discardingJobs`, the failure of the queue, after the entries were erased.
+    ///   so that its entries stay; the failure of the queue, after the entries were erased. The observers get it, too.
     @discardableResult
     @concurrent
     public func forget(identity: String, discardingJobs discardsJobs: Bool = false) async throws(CacheError) -> Int {

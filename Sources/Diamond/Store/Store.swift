@@ -74,6 +74,9 @@ public struct Store: Hashable, Sendable {
     /// The path of the log of the answers whose jobs could not be updated.
     var answersPath: String { Self.path("replay.answers", in: replayDirectory) }
 
+    /// The path of a file that is there while erased jobs have to be overwritten in the queue's file.
+    var erasedPath: String { Self.path("replay.erased", in: replayDirectory) }
+
     /// The path of a file that is touched when holds of the queue are set or released.
     var holdsPath: String { Self.path("replay.holds", in: replayDirectory) }
 

@@ -71,4 +71,36 @@ import Testing
         await cache.flush()
         #expect(try cache.count(.identity("bert")) >= others)
     }
+
+    @Test func `a store is rewritten by a logout only if something of an identity was erased`() async throws {
+        let cache = try Cache(temporary.store)
+        let rewrites = try cache.file.database.rewrites()
+        var random = SplitMix(state: 1)
+        for number in 0..<9 { try store(number, of: number == 0 ? "bert" : Self.anna, in: cache, &random) }
+        await cache.flush()
+        try await cache.purge(.identity("carl"))
+        #expect(try cache.file.database.rewrites() == rewrites)
+        try await cache.purge(.identity(Self.anna))
+        #expect(try cache.file.database.rewrites() == rewrites + 1)
+        try await cache.purge(.identity(Self.anna))
+        #expect(try cache.file.database.rewrites() == rewrites + 1)
+        // Erased before the logout, which finds no row.
+        try await cache.purge(.tag("tag-bert"))
+        #expect(try await cache.purge(.identity("bert")) == 0)
+        #expect(try cache.file.database.rewrites() == rewrites + 2)
+    }
+
+    @Test func `a store of a process that ended in a logout is rewritten when it is opened again`() async throws {
+        let first = try Cache(temporary.store)
+        let rewrites = try first.file.database.rewrites()
+        try first.file.write { (connection) throws(SQLiteError) in try CacheTable.note(.signOut, on: connection) }
+        let second = try Cache(temporary.store)
+        try await untilTrue { try second.file.read(CacheTable.erasure) == nil }
+        #expect(try second.file.database.rewrites() == rewrites + 1)
+        // Rows that were evicted wait for the next logout.
+        try first.file.write { (connection) throws(SQLiteError) in try CacheTable.note(.other, on: connection) }
+        let third = try Cache(temporary.store)
+        await third.flush()
+        #expect(try third.file.database.rewrites() == rewrites + 1)
+    }
 }

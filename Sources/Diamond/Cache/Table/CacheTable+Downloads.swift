@@ -154,6 +154,7 @@ extension CacheTable {
         guard let (condition, values) = downloadCondition(selection) else { return [] }
         let rows = try downloads(where: condition, values, on: connection)
         for row in rows { try delete(row, on: connection) }
+        if case .identity = selection.criterion, !rows.isEmpty { try note(.signOut, on: connection) }
         return rows.compactMap(\.path)
     }
 

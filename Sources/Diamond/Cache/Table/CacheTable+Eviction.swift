@@ -106,6 +106,7 @@ extension CacheTable {
     }
 
     static func delete(_ ids: [Int64], on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        try note(.other, of: ids, on: connection)
         let statement = try connection.statement("DELETE FROM entry WHERE id = ?")
         for id in ids {
             try statement.bind(id, at: 1)

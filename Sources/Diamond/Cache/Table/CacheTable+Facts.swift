@@ -15,6 +15,45 @@ extension CacheTable {
         try statement.run()
     }
 
+    // MARK: Erasures
+
+    /// The reason why rows of an identity were erased that are not overwritten yet.
+    enum Erasure: String { case signOut = "1", other = "0" }
+
+    /// Returns the erasure that is not overwritten yet; `nil` for none.
+    static func erasure(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Erasure? {
+        let statement = try connection.statement("SELECT value FROM fact WHERE name = 'erased'")
+        guard try statement.step() else { return nil }
+        return Erasure(rawValue: String(decoding: statement.data(0), as: UTF8.self)) ?? .other
+    }
+
+    static func note(_ erasure: Erasure, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO fact (name, value) VALUES ('erased', ?)
+            ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
+            """
+        )
+        try statement.bind(Data(erasure.rawValue.utf8), at: 1)
+        try statement.run()
+    }
+
+    /// Notes an erasure if one of these entries has an identity and is in clear.
+    static func note(
+        _ erasure: Erasure, of ids: [Int64], on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        for id in ids {
+            let statement = try connection.statement(
+                "SELECT 1 FROM entry WHERE id = ? AND identity IS NOT NULL AND seal IS NULL")
+            try statement.bind(id, at: 1)
+            if try statement.step() { return try note(erasure, on: connection) }
+        }
+    }
+
+    static func clearErasure(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        try connection.statement("DELETE FROM fact WHERE name = 'erased'").run()
+    }
+
     // MARK: Changes
 
     /// Returns the number of the newest change, 0 if there is none.

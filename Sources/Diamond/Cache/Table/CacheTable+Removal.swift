@@ -54,6 +54,7 @@ extension CacheTable {
     ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
         let (ids, count, isLast) = try slice(of: selection, on: connection)
         try delete(ids, on: connection)
+        if case .identity = selection.criterion, !ids.isEmpty { try note(.signOut, on: connection) }
         return (count.responses, isLast)
     }
 

@@ -62,9 +62,9 @@ extension Pipeline {
         clock.draw = configuration.draw
         clock.endTimeout = configuration.cancellationTimeout
         let isAutomatic = configuration.replays == .automatically
-        return JobSlot(store.replayPath) { [clock, seal = configuration.seal] () throws(ReplayError) in
+        return JobSlot(store.replayPath) { [clock, seal = configuration.seal] (seals) throws(ReplayError) in
             let queue = try ReplayQueue(
-                store, seal: seal, clock: clock, activity: activity, rules: environment.rules
+                store, seal: seal, clock: clock, activity: activity, rules: environment.rules, seals: seals
             ) {
                 try await environment.resolve($0)
             }

@@ -88,14 +88,15 @@ extension Engine {
     /// Applies the holds of the queue to the lanes, from the first request on. A queue that cannot be opened does not
     /// prevent requests from being sent.
     func applyHolds() {
-        do throws(ReplayError) { _ = try pipeline.replays?.openIfExists() } catch {
+        let report: @Sendable (ReplayError) -> Void = { [activity] error in
             activity.report(.queueFailed(reason: error.message))
         }
+        do throws(ReplayError) { try pipeline.replays?.openSoon(reportingFailure: report) } catch { report(error) }
     }
 
     /// Holds or erases the jobs of an identity, for a logout.
     ///
-    /// - Returns: the error that keeps jobs in the queue that the caller wants to discard; `nil` for none.
+    /// - Returns: the error that keeps data of the identity in the queue, or its jobs from being held; `nil` for none.
     func forgetJobs(of identity: String, discarding discardsJobs: Bool) async -> CacheError? {
         do throws(ReplayError) {
             try await pipeline.replays?.openIfExists()?.signOut(identity, discardingJobs: discardsJobs)
@@ -103,7 +104,7 @@ extension Engine {
         } catch {
             activity.report(.queueFailed(reason: error.message))
             // The kinds have the same names.
-            return discardsJobs ? CacheError(CacheError.Code(description: error.code.description), error.message) : nil
+            return CacheError(CacheError.Code(description: error.code.description), error.message)
         }
     }
 

@@ -6,12 +6,19 @@ import Foundation
 /// fixed size next to the queue's. Its space is allocated before a job is sent, so that a record needs no free space.
 ///
 /// If the process ends before it has written the outcome, the process that rescues the job uses the recorded answer,
-/// and does not send the request again. Jobs that store their answers are not covered, because a record has no body.
+/// and does not send the request again. For a job that stores its answer, the log has the headers and the body, too, if
+/// they are not longer than 23 KiB. Otherwise such a job is sent again.
 final class AnswerLog: Sendable {
     /// The size of a record: five numbers.
     private static let recordSize = 40
     /// The number of records. The id of a job selects its place, so that two jobs rarely have the same.
     private static let count: Int64 = 100
+    /// The size of the place of an answer's content, and the number of these places, which follow the records.
+    private static let contentSize = 32 << 10
+    private static let contentCount: Int64 = 16
+    private static let contentStart = Int64(recordSize) * count
+    /// The bytes before the content itself: its record, its length and a checksum.
+    private static let contentHead = recordSize + 16
 
     private let path: String
     private let isReserved = Guarded(false)
@@ -29,14 +36,20 @@ final class AnswerLog: Sendable {
     private func allocate() -> Bool {
         guard let descriptor = try? PrivateFile.open(path, access: O_RDWR | O_CREAT) else { return false }
         defer { close(descriptor) }
-        return Reserve.allocate(Int64(Self.recordSize) * Self.count, in: descriptor)
+        return Reserve.allocate(Self.contentStart + Self.contentCount * Int64(Self.contentSize), in: descriptor)
     }
 
     /// Records the status of the answer to a job, if there is space for it.
-    func note(_ status: Int, of row: ReplayRow) {
+    ///
+    /// - Parameter content: the headers and the body, as ``content(of:status:)`` returns them; `nil` for none.
+    func note(_ status: Int, content: Data? = nil, of row: ReplayRow) {
         guard let descriptor = try? PrivateFile.open(path, access: O_RDWR) else { return }
         defer { close(descriptor) }
         let bytes = Self.bytes(status: status, row)
+        if let content, content.count <= Self.contentSize - Self.contentHead {
+            let place = bytes + Self.head(of: content, bytes) + content
+            _ = place.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, Self.contentOffset(of: row.id)) }
+        }
         _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, Self.offset(of: row)) }
     }
 
@@ -50,6 +63,50 @@ final class AnswerLog: Sendable {
         let status = bytes.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(fromByteOffset: 24, as: Int64.self)) }
         guard (100...999).contains(status), bytes == Self.bytes(status: Int(status), row) else { return nil }
         return Int(status)
+    }
+
+    /// Returns the recorded content of the answer to a job; `nil` for none.
+    func content(of row: ReplayRow, status: Int) -> Data? {
+        guard let descriptor = try? PrivateFile.open(path, access: O_RDONLY) else { return nil }
+        defer { close(descriptor) }
+        var place = Data(count: Self.contentSize)
+        let size = place.withUnsafeMutableBytes {
+            pread(descriptor, $0.baseAddress, $0.count, Self.contentOffset(of: row.id))
+        }
+        let record = Self.bytes(status: status, row)
+        guard size == Self.contentSize, place.prefix(Self.recordSize) == record else { return nil }
+        let count = place.withUnsafeBytes {
+            Int64(littleEndian: $0.loadUnaligned(fromByteOffset: Self.recordSize, as: Int64.self))
+        }
+        guard (0...Int64(Self.contentSize - Self.contentHead)).contains(count) else { return nil }
+        let content = Data(place.dropFirst(Self.contentHead).prefix(Int(count)))
+        let head = place.dropFirst(Self.recordSize).prefix(Self.contentHead - Self.recordSize)
+        return head == Self.head(of: content, record) ? content : nil
+    }
+
+    /// Overwrites the contents of the answers to some jobs.
+    ///
+    /// - Parameter isUnneeded: called with the id of the job.
+    func eraseContents(where isUnneeded: (Int64) -> Bool) {
+        guard let descriptor = try? PrivateFile.open(path, access: O_RDWR) else { return }
+        defer { close(descriptor) }
+        for place in 0..<Self.contentCount {
+            var id: Int64 = 0
+            let offset = Self.contentOffset(of: place)
+            guard pread(descriptor, &id, 8, offset) == 8, id != 0, isUnneeded(Int64(littleEndian: id)) else { continue }
+            let zeros = Data(count: Self.contentSize)
+            _ = zeros.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+        }
+    }
+
+    /// Returns the length of a content, and a checksum that includes its record.
+    private static func head(of content: Data, _ record: Data) -> Data {
+        let count = withUnsafeBytes(of: Int64(content.count).littleEndian) { Data($0) }
+        return count + SHA256.hash(data: record + count + content).prefix(8)
+    }
+
+    private static func contentOffset(of id: Int64) -> off_t {
+        off_t(contentStart + (id % contentCount + contentCount) % contentCount * Int64(contentSize))
     }
 
     private static func offset(of row: ReplayRow) -> off_t {

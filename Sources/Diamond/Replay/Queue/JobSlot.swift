@@ -3,8 +3,8 @@ import Foundation
 
 /// An engine's queue, which is opened on first use.
 final class JobSlot: Sendable {
-    /// A function that opens the queue.
-    typealias Open = @Sendable () throws(ReplayError) -> ReplayQueue
+    /// A function that opens the queue. Its argument says whether a queue in clear may be sealed.
+    typealias Open = @Sendable (_ seals: Bool) throws(ReplayError) -> ReplayQueue
 
     private let openQueue: Open
     private let path: String
@@ -20,7 +20,7 @@ final class JobSlot: Sendable {
     func open() throws(ReplayError) -> ReplayQueue {
         try queue.withLock { (queue) throws(ReplayError) in
             if let queue { return queue }
-            let opened = try openQueue()
+            let opened = try openQueue(true)
             queue = opened
             return opened
         }
@@ -31,6 +31,25 @@ final class JobSlot: Sendable {
     func openIfExists() throws(ReplayError) -> ReplayQueue? {
         if let queue = queue.withLock({ $0 }) { return queue }
         return FileManager.default.fileExists(atPath: path) ? try open() : nil
+    }
+
+    /// Opens the queue if its file exists. If it has to be sealed first, which takes time in proportion to its size,
+    /// that is done in a task of its own, and other calls wait for it. Holds apply at once.
+    ///
+    /// - Parameter report: receives the error of that task.
+    func openSoon(reportingFailure report: @escaping @Sendable (ReplayError) -> Void) throws(ReplayError) {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        let isBehind = try queue.withLock { (queue) throws(ReplayError) in
+            guard queue == nil else { return false }
+            let opened = try openQueue(false)
+            if !opened.isBehindSeal { queue = opened }
+            return opened.isBehindSeal
+        }
+        guard isBehind else { return }
+        // Detached, so that it has no task-local values of the code that creates the engine.
+        Task.detached { [self] in
+            do throws(ReplayError) { _ = try open() } catch { report(error) }
+        }
     }
 
     /// The queue; `nil` if it is not open yet.

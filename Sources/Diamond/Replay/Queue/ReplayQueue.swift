@@ -28,6 +28,9 @@ public final class ReplayQueue: Sendable {
     let owner: ReplayOwner
     let sentLog: SentLog
     let answerLog: AnswerLog
+    let erasures: ErasureNote
+    /// Whether values have to be sealed or overwritten, and this queue was opened without that.
+    let isBehindSeal: Bool
     let rules: KeyRules
     let resolve: Resolve
     private let activity: Activity?
@@ -64,6 +67,7 @@ public final class ReplayQueue: Sendable {
     /// - Parameters:
     ///   - activity: receives the events of the queue; `nil` for none.
     ///   - create: whether the file, and the files next to it, may be created.
+    ///   - seals: whether a queue in clear, or sealed with an older key, is sealed; `nil` if it may be created.
     ///   - resolve: adds the engine's parts to a request before it is written.
     init(
         _ store: Store,
@@ -72,9 +76,11 @@ public final class ReplayQueue: Sendable {
         activity: Activity? = nil,
         rules: KeyRules = KeyRules(),
         create: Bool = true,
+        seals: Bool? = nil,
         resolve: @escaping Resolve = { $0 }
     ) throws(ReplayError) {
-        database = try Self.open(store, sealing: seal.map { ReplaySealing($0) }, create: create)
+        (database, isBehindSeal) = try Self.open(
+            store, slot: seal.map { ReplaySealSlot($0) }, create: create, seals: seals ?? create)
         self.store = store
         self.clock = clock
         self.rules = rules
@@ -94,15 +100,16 @@ public final class ReplayQueue: Sendable {
         owner = ReplayOwner(store, writer: writer, clock: clock)
         sentLog = SentLog(store.sentPath)
         answerLog = AnswerLog(store.answersPath)
+        erasures = ErasureNote(store.erasedPath)
     }
 
     private static func open(
-        _ store: Store, sealing: ReplaySealing?, create: Bool
-    ) throws(ReplayError) -> SQLiteDatabase {
+        _ store: Store, slot: ReplaySealSlot?, create: Bool, seals: Bool
+    ) throws(ReplayError) -> (SQLiteDatabase, isBehindSeal: Bool) {
         if create { try makeDirectories(of: store) }
         var configuration = store.replaySchema
         configuration.create = create
-        configuration.context = sealing
+        configuration.context = slot
         do throws(SQLiteError) {
             for path in [store.wakePath, store.holdsPath, store.sentPath, store.answersPath] {
                 try PrivateFile.check(path)
@@ -114,9 +121,10 @@ public final class ReplayQueue: Sendable {
                 unlink(store.answersPath)
             }
             let database = try SQLiteDatabase(path: store.replayPath, configuration: configuration)
-            try sealing?.open(database, answers: AnswerLog(store.answersPath), mayReseal: create)
+            let isBehind = try slot?.isBehind(database) ?? false
+            if isBehind, seals { try slot?.seal(database, answers: AnswerLog(store.answersPath)) }
             try database.read(ReplayTable.refuseIfSealed)
-            return database
+            return (database, isBehind && !seals)
         } catch {
             throw ReplayError(error)
         }
@@ -251,7 +259,13 @@ public final class ReplayQueue: Sendable {
     /// queue.
     public func close() async {
         await owner.retire()
-        _ = await Deadline.value(within: clock.endTimeout) { try? await self.eraseJobsOfSignedOut() }
+        let isInTime = Guarded(true)
+        _ = await Deadline.value(within: clock.endTimeout) {
+            try? await self.eraseJobsOfSignedOut { isInTime.withLock { $0 } }
+        }
+        isInTime.withLock { $0 = false }
+        // A later process does it.
+        database.interruptRewrite()
         // If another process holds the file for long, that process empties the log when it closes.
         _ = await Deadline.value(within: clock.endTimeout) { [writer] in await writer.emptyLog() }
     }

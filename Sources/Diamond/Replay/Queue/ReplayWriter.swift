@@ -22,6 +22,8 @@ final class ReplayWriter: Sendable {
     private struct State {
         var waiting: [Item] = []
         var isScheduled = false
+        /// Whether the writer's thread rewrites the file. Writes come after that, and hold no task's thread.
+        var isRewriting = false
         /// A record of quick single writes. It decides whether a task may write on its own thread.
         var singles = QuickWrites()
     }
@@ -88,6 +90,8 @@ final class ReplayWriter: Sendable {
     func overwriteErased() async throws(ReplayError) {
         let failure: SQLiteError? = await withCheckedContinuation { continuation in
             queue.async {
+                self.state.withLock { $0.isRewriting = true }
+                defer { self.state.withLock { $0.isRewriting = false } }
                 do throws(SQLiteError) {
                     try self.database.rewrite()
                     continuation.resume(returning: nil)
@@ -114,7 +118,7 @@ final class ReplayWriter: Sendable {
             state.waiting.append(item)
             guard !state.isScheduled else { return .wait }
             state.isScheduled = true
-            return state.singles.mayHoldThread ? .write : .schedule
+            return state.singles.mayHoldThread && !state.isRewriting ? .write : .schedule
         }
     }
 

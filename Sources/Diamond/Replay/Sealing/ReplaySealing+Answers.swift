@@ -1,20 +1,33 @@
 import DiamondSQLite
 import Foundation
+import HTTPTypes
 
-/// The content of a sealed answer.
+/// The content of an answer, as it is sealed, and as the ``AnswerLog`` has it.
 private struct AnswerContent: Codable {
     var location: String?
     var headers: Data?
     var body: Data?
+
+    init(_ answer: ReplayAnswer) {
+        location = answer.location
+        headers = answer.headerBlock
+        body = answer.body
+    }
+
+    /// The written form. Texts and bytes can always be encoded.
+    var bytes: Data { (try? JSONEncoder().encode(self)) ?? Data() }
+
+    func answer(_ status: HTTPResponse.Status, receivedAt: Date) -> ReplayAnswer {
+        ReplayAnswer(
+            status: status, location: location, headers: headers.map { HeaderBlock.fields(of: $0) } ?? [:], body: body,
+            receivedAt: receivedAt)
+    }
 }
 
 extension ReplaySealing {
     /// Returns an answer whose body is the sealed content, bound to the job and the status.
     func sealed(_ answer: ReplayAnswer, of id: Int64) throws(SQLiteError) -> ReplayAnswer {
-        let content = AnswerContent(location: answer.location, headers: answer.headerBlock, body: answer.body)
-        // Texts and bytes can always be encoded.
-        let bytes = (try? JSONEncoder().encode(content)) ?? Data()
-        let sealed = try sealed(bytes, .answer, of: "\(id) \(answer.status.code)")
+        let sealed = try sealed(AnswerContent(answer).bytes, .answer, of: "\(id) \(answer.status.code)")
         return ReplayAnswer(status: answer.status, body: sealed, receivedAt: answer.receivedAt)
     }
 
@@ -24,9 +37,25 @@ extension ReplaySealing {
             let bytes = try opened(sealed, .answer, of: "\(id) \(answer.status.code)"),
             let content = try? JSONDecoder().decode(AnswerContent.self, from: bytes)
         else { return nil }
-        return ReplayAnswer(
-            status: answer.status, location: content.location,
-            headers: content.headers.map { HeaderBlock.fields(of: $0) } ?? [:], body: content.body,
-            receivedAt: answer.receivedAt)
+        return content.answer(answer.status, receivedAt: answer.receivedAt)
+    }
+}
+
+extension SQLiteConnection {
+    /// Returns the content of an answer for the ``AnswerLog``, sealed in a sealed queue; `nil` for none, or if another
+    /// program has sealed the queue, and this one has no seal.
+    func logged(_ answer: ReplayAnswer?, of id: Int64) throws(SQLiteError) -> Data? {
+        guard let answer else { return nil }
+        if let sealing { return try sealing.sealed(answer, of: id).body }
+        return try ReplayTable.secret(on: self) == nil ? AnswerContent(answer).bytes : nil
+    }
+
+    /// Returns the answer of a logged content; `nil` if it is not authentic.
+    func answer(logged content: Data, status: Int, of id: Int64) throws(SQLiteError) -> ReplayAnswer? {
+        let answer = ReplayAnswer(
+            status: HTTPResponse.Status(code: status), body: content, receivedAt: Date(timeIntervalSince1970: 0))
+        if let sealing { return try sealing.opened(answer, of: id) }
+        let clear = try? JSONDecoder().decode(AnswerContent.self, from: content)
+        return clear?.answer(answer.status, receivedAt: answer.receivedAt)
     }
 }

@@ -7,26 +7,20 @@ import Foundation
 /// Each value is bound to its job and its column, so that it cannot be moved. The values that are found by name are
 /// keyed digests: identities, ordering keys, unique names, hosts, tags, and the names of holds. A reader of the file
 /// sees which jobs share one, but cannot guess and test the value.
-final class ReplaySealing: Sendable {
+struct ReplaySealing: Sendable {
     enum Column: String { case details, request, answer, failure, hold, identity, key, unique, host, tag }
 
     let seal: any CacheSeal
-    /// The key of the digests; `nil` until the queue's secret is known.
-    private let names = Guarded<SymmetricKey?>(nil)
+    /// The key of the digests.
+    private let names: SymmetricKey
     /// A value of the queue's secret, to which all values are bound, so that they cannot be moved to another queue.
-    private let binding = Guarded(Data())
+    private let binding: Data
 
-    init(_ seal: any CacheSeal) { self.seal = seal }
-
-    /// Whether the secret is known. Otherwise the queue is in clear.
-    var isOpen: Bool { names.withLock { $0 != nil } }
-
-    func use(secret: Data) {
-        let key = HKDF<SHA256>.deriveKey(
+    init(_ seal: any CacheSeal, secret: Data) {
+        self.seal = seal
+        names = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: secret), info: Data("diamond queue names".utf8), outputByteCount: 32)
-        names.withLock { $0 = key }
-        let value = HMAC<SHA256>.authenticationCode(for: Data("diamond queue values".utf8), using: key)
-        binding.withLock { $0 = Data(value) }
+        binding = Data(HMAC<SHA256>.authenticationCode(for: Data("diamond queue values".utf8), using: names))
     }
 
     // MARK: Names
@@ -37,9 +31,7 @@ final class ReplaySealing: Sendable {
     }
 
     func digest(of bytes: Data, _ column: Column) -> Data {
-        // Before the secret is known, no row is read or written.
-        let key = names.withLock { $0 } ?? SymmetricKey(size: .bits256)
-        return Data(HMAC<SHA256>.authenticationCode(for: Data("\(column.rawValue) ".utf8) + bytes, using: key))
+        Data(HMAC<SHA256>.authenticationCode(for: Data("\(column.rawValue) ".utf8) + bytes, using: names))
     }
 
     // MARK: Values
@@ -76,16 +68,13 @@ final class ReplaySealing: Sendable {
     private static let path = "replay.sqlite"
 
     private func context(_ column: Column, _ subject: String) -> Data {
-        Data("diamond 1 queue \(column.rawValue) \(subject)\n".utf8) + binding.withLock { $0 }
+        Data("diamond 1 queue \(column.rawValue) \(subject)\n".utf8) + binding
     }
 }
 
 extension SQLiteConnection {
     /// The sealing of the queue; `nil` for a queue in clear.
-    var sealing: ReplaySealing? {
-        guard let sealing = context as? ReplaySealing, sealing.isOpen else { return nil }
-        return sealing
-    }
+    var sealing: ReplaySealing? { (context as? ReplaySealSlot)?.sealing }
 
     /// Returns a name as it is in a column: its digest in a sealed queue.
     func stored(_ name: String, _ column: ReplaySealing.Column) -> String {

@@ -116,9 +116,13 @@ extension ReplayTable {
         for id in try jobs(of: owner, on: connection) {
             guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .running else { continue }
             // A server that repeats the request by its key repeats the answer, too.
-            if let status = answers?.status(of: row), try answer(of: id, on: connection) == nil {
-                try end(&row, answered: status, on: connection, ledger: &ledger)
-                continue
+            if let answers, let status = answers.status(of: row) {
+                let isStored = try answer(of: id, on: connection) != nil
+                let logged = isStored ? try loggedAnswer(to: row, status, in: answers, on: connection) : nil
+                if !isStored || logged != nil {
+                    try end(&row, answered: status, storing: logged, on: connection, ledger: &ledger)
+                    continue
+                }
             }
             if row.sentAt == nil, row.mustNotRepeat, sent?.wasSent(row) == true { row.sentAt = ledger.now }
             if let sentAt = row.sentAt, !isInnocent {
@@ -137,10 +141,20 @@ extension ReplayTable {
         try statement.run()
     }
 
+    private static func loggedAnswer(
+        to row: ReplayRow, _ status: Int, in answers: AnswerLog, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> ReplayAnswer? {
+        guard let content = answers.content(of: row, status: status) else { return nil }
+        return try connection.answer(logged: content, status: status, of: row.id)
+    }
+
     /// Ends a job whose server has answered, although its owner could not write the outcome.
+    ///
+    /// - Parameter answer: the answer to store with the job; `nil` for none.
     private static func end(
         _ row: inout ReplayRow,
         answered status: Int,
+        storing answer: ReplayAnswer?,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
@@ -155,6 +169,12 @@ extension ReplayTable {
         }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
+        if let answer, row.state.isEnd { try store(answer, of: row.id, at: ledger.now, on: connection) }
+    }
+
+    /// Returns the jobs that are being sent.
+    static func running(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+        try ids(in: connection.statement("SELECT id FROM job WHERE state = 2"))
     }
 
     private static func jobs(of owner: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]

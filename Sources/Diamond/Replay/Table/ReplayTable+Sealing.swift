@@ -13,7 +13,7 @@ extension ReplayTable {
 
     /// Returns the sealed secret; `nil` for a queue in clear.
     static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> SealedSecret? {
-        let statement = try connection.statement("SELECT key_id, value, is_overwritten FROM secret")
+        let statement = try connection.statement("SELECT key_id, value, is_overwritten FROM secret WHERE value <> x''")
         guard try statement.step() else { return nil }
         return SealedSecret(
             keyID: statement.text(0), value: statement.data(1), isOverwritten: statement.int64(2) != 0)
@@ -23,12 +23,21 @@ extension ReplayTable {
         try connection.integer("SELECT EXISTS (SELECT 1 FROM job WHERE details IS NOT NULL)") != 0
     }
 
-    /// Saves the secret in place of the one that an older key has sealed.
+    /// Whether another key has replaced a key.
+    static func isReplaced(
+        _ keyID: String, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM secret WHERE key_id = ? AND value = x''")
+        try statement.bind(keyID, at: 1)
+        return try statement.step()
+    }
+
+    /// Saves the secret in place of the one that an older key has sealed. The name of the older key stays.
     static func saveSecret(
         _ value: Data, keyID: String, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        try connection.statement("DELETE FROM secret").run()
-        let statement = try connection.statement("INSERT INTO secret (key_id, value) VALUES (?, ?)")
+        try connection.statement("UPDATE secret SET value = x''").run()
+        let statement = try connection.statement("INSERT OR REPLACE INTO secret (key_id, value) VALUES (?, ?)")
         try statement.bind(keyID, at: 1)
         try statement.bind(value, at: 2)
         try statement.run()

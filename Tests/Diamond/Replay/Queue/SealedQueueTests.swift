@@ -160,6 +160,56 @@ import Testing
         #expect(throws: ReplayError.self) { try ReplayQueue(files.store, seal: AESGCMSeal.first) }
     }
 
+    @Test func `two programs with different keys do not seal a queue again in turn`() async throws {
+        let engine = engine(.first)
+        try await fill(engine)
+        await engine.close()
+        // Each of them has the key of the other as an older one.
+        let second = AESGCMSeal.second
+        let first = try AESGCMSeal(
+            key: AESGCMSeal.firstKey, id: "first", olderKeys: ["second": Data(repeating: 2, count: 32)])
+        func details() throws -> [Data] {
+            let database = try SQLiteDatabase(path: files.store.replayPath, configuration: files.store.replaySchema)
+            return try database.read { (connection) throws(SQLiteError) in
+                let statement = try connection.statement("SELECT details FROM job ORDER BY id")
+                var values: [Data] = []
+                while try statement.step() { values.append(statement.data(0)) }
+                return values
+            }
+        }
+        let ofFirst = try details()
+        try check(ReplayQueue(files.store, seal: second))
+        let ofSecond = try details()
+        #expect(Set(ofFirst + ofSecond).count == 6)
+        // The first key was replaced, so it replaces none.
+        for seal in [first, second, first] {
+            let queue = try ReplayQueue(files.store, seal: seal)
+            try check(queue)
+            #expect(try details() == ofSecond && !queue.isBehindSeal)
+        }
+        let engineOfFirst = self.engine(first)
+        try await engineOfFirst.queue().enqueue(request())
+        await engineOfFirst.close()
+        #expect(try ReplayQueue(files.store, seal: second).jobs().last?.url == "http://a-host.test/a-path")
+    }
+
+    @Test func `an engine is made while its queue waits to be sealed, and the holds of the queue apply`() async throws {
+        let clear = self.engine(nil)
+        try await clear.queue().enqueue(request())
+        try await clear.queue().hold(.lane(Lane("uploads")), reason: "a-reason")
+        await clear.close()
+        let seal = GatedSeal()
+        let engine = engine(seal)
+        // The seal is not asked before the gate is open, so this thread has not sealed the queue.
+        #expect(engine.lanes.isPaused(Lane("uploads")) && !engine.lanes.isPaused(.default))
+        #expect(try files.found(["a-body"]) == ["a-body"])
+        seal.open()
+        #expect(try engine.queue().jobs().map(\.url) == ["http://a-host.test/a-path"])
+        #expect(try files.found(Self.texts) == [])
+        #expect(engine.lanes.isPaused(Lane("uploads")))
+        await engine.close()
+    }
+
     @Test func `a sealed queue that has lost its secret is refused, and keeps its jobs`() async throws {
         try await ReplayQueue(files.store, seal: AESGCMSeal.first).enqueue(request())
         let database = try SQLiteDatabase(path: files.store.replayPath, configuration: files.store.replaySchema)
@@ -243,15 +293,14 @@ import Testing
     }
 
     @Test func `a sealed value cannot be opened in another place, nor if it was changed`() throws {
-        let sealing = ReplaySealing(AESGCMSeal.first)
+        let sealing = ReplaySealing(AESGCMSeal.first, secret: Data())
         let value = try sealing.sealed(Data("a".utf8), .request, of: "1")
         #expect(try sealing.opened(value, .request, of: "1") == Data("a".utf8))
         #expect(try sealing.opened(value, .request, of: "2") == nil && sealing.opened(value, .answer, of: "1") == nil)
-        let another = ReplaySealing(AESGCMSeal.first)
-        another.use(secret: Data(repeating: 1, count: 32))
+        let another = ReplaySealing(AESGCMSeal.first, secret: Data(repeating: 1, count: 32))
         #expect(try another.opened(value, .request, of: "1") == nil)
         for count in 0..<value.count { #expect(try sealing.opened(value.prefix(count), .request, of: "1") == nil) }
-        #expect(try ReplaySealing(AESGCMSeal.other).opened(value, .request, of: "1") == nil)
+        #expect(try ReplaySealing(AESGCMSeal.other, secret: Data()).opened(value, .request, of: "1") == nil)
     }
 
     @Test func `a job with an unknown key stops no other job, and is sent once the key is known`() async throws {
@@ -307,5 +356,27 @@ import Testing
         try await engine.forget(identity: "anna", discardingJobs: true)
         #expect(try queue.jobs(ReplayFilter(includesSignedOut: true)).map(\.id) == [4])
         await engine.close()
+    }
+}
+
+/// A seal whose calls for a queue wait until a gate is open.
+private final class GatedSeal: CacheSeal {
+    private let seal = AESGCMSeal.first
+    private let gate = DispatchSemaphore(value: 0)
+
+    var keyID: String { seal.keyID }
+
+    func open() { gate.signal() }
+
+    func seal(_ bytes: Data, context: Data) throws -> Data {
+        if context.starts(with: Data("diamond 1 queue".utf8)) {
+            gate.wait()
+            gate.signal()
+        }
+        return try seal.seal(bytes, context: context)
+    }
+
+    func open(_ bytes: Data, keyID: String, context: Data) throws -> Data {
+        try seal.open(bytes, keyID: keyID, context: context)
     }
 }

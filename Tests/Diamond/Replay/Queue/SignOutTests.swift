@@ -228,15 +228,46 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a user's jobs that cannot be discarded are an error`() async throws {
+    @Test(arguments: [false, true])
+    func `a queue that cannot be written is an error of a sign-out, after the entries were erased`(
+        discardsJobs: Bool
+    ) async throws {
         _ = try ReplayQueue(files.store, seal: AESGCMSeal.first)
         let engine = fixture.engine()
+        let cache = try #require(engine.cache)
+        try cache.store(.stub("http://h/", identity: "anna"))
+        await cache.flush()
         let error = await #expect(throws: CacheError.self) {
-            try await engine.forget(identity: "anna", discardingJobs: true)
+            try await engine.forget(identity: "anna", discardingJobs: discardsJobs)
         }
-        #expect(error?.code == .cannotSeal)
-        try await engine.forget(identity: "anna")
+        #expect(error?.code == .cannotSeal && error?.message.contains("is sealed with") == true)
+        #expect(try cache.count(.identity("anna")) == 0)
         await engine.close()
+    }
+
+    @Test func `a sign-out rewrites the queue's file only if it has erased something`() async throws {
+        let engine = fixture.engine()
+        try await send(2, by: engine)
+        let queue = try engine.queue()
+        let rewrites = try queue.database.rewrites()
+        try await engine.forget(identity: "carl")
+        #expect(try queue.database.rewrites() == rewrites)
+        try await engine.forget(identity: "anna")
+        #expect(try queue.database.rewrites() == rewrites + 1)
+        try await engine.forget(identity: "anna", discardingJobs: true)
+        await engine.close()
+        #expect(try queue.database.rewrites() == rewrites + 1)
+    }
+
+    @Test func `jobs that a process has erased and not overwritten are overwritten by the next one`() async throws {
+        let queue = try ReplayQueue(files.store)
+        let rewrites = try queue.database.rewrites()
+        // As the process leaves it that ends between the two.
+        ErasureNote(files.store.erasedPath).note()
+        await queue.close()
+        #expect(try queue.database.rewrites() == rewrites + 1)
+        await queue.close()
+        #expect(try queue.database.rewrites() == rewrites + 1)
     }
 
     @Test func `an ended job stays if open jobs of the user who signs out need it`() async throws {

@@ -178,6 +178,54 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
+    @Test(
+        arguments: [nil, AESGCMSeal.first] as [AESGCMSeal?],
+        [(size: 10, state: ReplayState.done), (size: 20_000, state: .done), (size: 40_000, state: .ready)])
+    func `an unwritten answer is known to the process that rescues its job, unless it is long`(
+        seal: AESGCMSeal?, last: (size: Int, state: ReplayState)
+    ) async throws {
+        var store = temporary.store
+        store.vfs = disk.vfs
+        var short = clock { [time] in time.date.milliseconds }
+        short.endTimeout = .milliseconds(1)
+        let first = try ReplayQueue(store, seal: seal, clock: short, activity: activity)
+        var request = Request("http://h/", method: .post, body: .json(1))
+        request.replay = .durable
+        request.replay.storesAnswer = true
+        let id = try #require(try await first.enqueue(request))
+        let body = Data(String(repeating: "an-answer ", count: last.size / 10).utf8)
+        let replayer = Replayer(first, width: 1, reachability: StubReachability()) { [disk] attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            disk.fail(.full, atCall: 1, lasting: true)
+            let answer = ReplayAnswer(
+                status: .created, location: "/1", headers: [.contentType: "text/plain"], body: body,
+                receivedAt: Date(timeIntervalSince1970: 0))
+            return JobResult(outcome: .answered(status: 201), answer: answer)
+        }
+        let observation = observe()
+        let run = Task { await replayer.replay() }
+        await untilTrue { hasFailed }
+        replayer.stop()
+        #expect(await run.value.error?.code == .diskFull)
+        disk.heal()
+        let log = { try Data(contentsOf: URL(filePath: store.answersPath)) }
+        // The first bytes of the body, in Base64.
+        let isInClear = try log().firstRange(of: Data("YW4tYW5zd2Vy".utf8)) != nil
+        #expect(isInClear == (seal == nil && last.state == .done))
+        let later = clock { [time] in time.date.milliseconds + 120_000 }
+        let second = try ReplayQueue(temporary.store, seal: seal, clock: later)
+        _ = try await second.owner.rescue { _ in }
+        #expect(try second.job(id)?.state == last.state)
+        let answer = try second.answeredJob(id)?.answer
+        #expect(answer?.body == (last.state == .done ? body : nil))
+        #expect(answer?.location == (last.state == .done ? "/1" : nil))
+        // What the log had is overwritten when a queue is closed.
+        await second.close()
+        #expect(try log().dropFirst(4_000).allSatisfy { $0 == 0 })
+        await first.close()
+        withExtendedLifetime(observation) {}
+    }
+
     @Test func `an outcome that cannot be written since another program has sealed the queue is known to that program`()
         async throws
     {
