@@ -9,7 +9,7 @@ extension SaveState {
     ///   - index: The index of the property.
     ///   - after: The state after the refused change, whose state before is this one.
     ///   - later: The states of later changes, in order.
-    func isReplaced(at index: Int, where after: SaveState, in later: [Pair]) -> Bool {
+    func isReplaced(at index: Int, where after: SaveState, in later: some Sequence<Pair>) -> Bool {
         let refused = after.slots[index]
         let isRefused = { (slot: PropertyVisitor.Slot) in refused.property.areSame(slot.value, refused.value) }
         for pair in later {

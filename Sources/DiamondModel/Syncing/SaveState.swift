@@ -67,7 +67,8 @@ final class SaveState {
     ///   - after: The snapshot after the change.
     ///   - later: The snapshots of later changes, in order. Values of this change in them are replaced.
     func restore(_ model: Model, where after: SaveState, later: [Pair]) {
-        let own = later.compactMap { pair -> Pair? in
+        // Lazy: a restored value mostly needs the next change only, and a thousand saves may be refused one by one.
+        let own = later.lazy.compactMap { pair -> Pair? in
             guard let before = pair.before.state(of: model), let after = pair.after.state(of: model) else { return nil }
             return Pair(before: before, after: after)
         }
@@ -86,7 +87,7 @@ final class SaveState {
         }
     }
 
-    private func restoreValues(of model: Model, where after: SaveState, later: [Pair]) {
+    private func restoreValues(of model: Model, where after: SaveState, later: some Sequence<Pair>) {
         let current = PropertyVisitor.slots(of: model)
         var back: [PropertyVisitor.Slot] = []
         for (index, slot) in slots.enumerated() {

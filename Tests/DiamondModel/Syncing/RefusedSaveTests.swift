@@ -82,6 +82,11 @@ import Testing
         #expect(note.text == expected)
     }
 
+    @Test func `A thousand refused changes return to the confirmed value`() async throws {
+        let (_, note) = try await outcome(Array(repeating: 422, count: 1_000), (0..<1_000).map { "\($0)" })
+        #expect(note.text == "O" && !note.isDirty && note.changedJSON == [:])
+    }
+
     @Test(
         arguments: [
             ([SaveMode.wait, .optimistic], [422, 422], "O"), ([.wait, .optimistic], [204, 422], "A"),
