@@ -50,7 +50,8 @@ final class Saver {
         context.recordSaves = { [self] saves in
             fault.pass("before-record")
             for save in saves {
-                let step = (save.model as? HammerNote)?.step ?? 0
+                // Not the step of the model: a later change of it may not be in the queue yet.
+                let step = HammerNote.step(of: save)
                 try write { ($0.id, $0.saved) = (save.serverID ?? $0.id, max($0.saved, step)) }
             }
             fault.pass("after-record")
@@ -75,7 +76,8 @@ final class Saver {
             try context.register(note)
             // The changes come while the call that makes it is under way.
             first = Task { try await note.save(.queued) { [text] in $0.text = "\(text)/0" } }
-            while !isHeld, try queue.counts()[.running] == 0 { await Task.yield() }
+            // Its job may have ended before it is seen to run.
+            while !isHeld, try queue.jobs().allSatisfy({ $0.state == .ready }) { await Task.yield() }
             if isHeld { try await first?.value }
         }
         for step in 1...2 where step > max(record.saved, note.step) {
@@ -117,7 +119,15 @@ final class HammerNote: Model {
     }
 
     /// The number of the last change in it.
-    var step: Int { text.split(separator: "/").last.flatMap { Int($0) } ?? 0 }
+    var step: Int { Self.step(of: text) }
+
+    /// The number of the change that a call has sent.
+    static func step(of save: QueuedSave) -> Int {
+        guard case .string(let text)? = save.changes?["text"] else { return 0 }
+        return step(of: text)
+    }
+
+    private static func step(of text: String) -> Int { text.split(separator: "/").last.flatMap { Int($0) } ?? 0 }
 
     // Long enough for what is to happen while it is answered.
     override class var resource: Request? { Request("\(base)/notes?_delay=60") }
