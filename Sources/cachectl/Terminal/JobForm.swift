@@ -47,16 +47,19 @@ struct JobForm: Encodable {
         kind = job.kind
         tags = job.tags
         metadata = job.metadata
-        enqueuedAt = Quantity.instant(job.enqueuedAt)
-        changedAt = Quantity.instant(job.changedAt)
-        runAt = Quantity.instant(job.runAt)
-        expiresAt = job.expiresAt.map(Quantity.instant)
+        enqueuedAt = Self.time(job.enqueuedAt)
+        changedAt = Self.time(job.changedAt)
+        runAt = Self.time(job.runAt)
+        expiresAt = job.expiresAt.map(Self.time)
         attempts = job.attempts
         attemptLimit = job.attemptLimit
-        sentAt = job.sentAt.map(Quantity.instant)
-        unknownSince = job.unknownSince.map(Quantity.instant)
+        sentAt = job.sentAt.map(Self.time)
+        unknownSince = job.unknownSince.map(Self.time)
         idempotencyKey = job.idempotencyKey
         status = job.status
     }
+
+    /// Returns a time with its milliseconds, as it is stored: an import keeps it.
+    private static func time(_ date: Date) -> String { InternetTime.text(date) ?? Quantity.instant(date) }
 }
 #endif
