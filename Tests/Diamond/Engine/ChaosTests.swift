@@ -80,7 +80,7 @@ private final class EngineReferences: Sendable {
         let parts = [
             Part(name: "members", value: engine.members), Part(name: "pipeline", value: pipeline),
             Part(name: "exchanges", value: pipeline.sharing.exchanges),
-            Part(name: "partials", value: pipeline.resumeStore),
+            Part(name: "partials", value: pipeline.store.locks),
             Part(name: "lanes", value: engine.lanes), Part(name: "cache", value: engine.cache),
         ]
         noted.withLock { $0 += parts }

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// The lock of one exchange for a location in the ``ResumeStore``. Released at the latest when it is deallocated.
+/// The lock of one exchange for a location in the ``ResumeLocks``. Released at the latest when it is deallocated.
 final class ResumeLock: Sendable {
     private struct State {
         var isHeld = false
@@ -10,14 +10,14 @@ final class ResumeLock: Sendable {
         var isClosed = false
     }
 
-    // Locked before the store's state, never after it.
+    // Locked before the state of the locks, never after it.
     private let state = Guarded(State())
-    private let location: ResumeStore.Location
-    private let store: ResumeStore
+    private let location: ResumeLocks.Location
+    private let locks: ResumeLocks
 
-    init(of location: ResumeStore.Location, in store: ResumeStore) {
+    init(of location: ResumeLocks.Location, in locks: ResumeLocks) {
         self.location = location
-        self.store = store
+        self.locks = locks
     }
 
     deinit { release() }
@@ -29,8 +29,8 @@ final class ResumeLock: Sendable {
     ///
     /// - Returns: `false` if another exchange has it, or the waiting task is canceled.
     func waitUntilFree() async -> Bool {
-        while !Task.isCancelled, let waiter = store.waiter(for: location) { await waiter.value {} }
-        return store.isFree(location)
+        while !Task.isCancelled, let waiter = locks.waiter(for: location) { await waiter.value {} }
+        return locks.isFree(location)
     }
 
     /// Acquires the lock. This fails if its exchange was canceled before, because the next exchange may have read the
@@ -40,7 +40,7 @@ final class ResumeLock: Sendable {
     func acquire() -> Bool {
         state.withLock { state in
             state.wasRequested = true
-            if !state.isHeld, !state.isClosed { state.isHeld = store.addHolder(of: location) }
+            if !state.isHeld, !state.isClosed { state.isHeld = locks.addHolder(of: location) }
             return state.isHeld
         }
     }
@@ -49,15 +49,15 @@ final class ResumeLock: Sendable {
     func cancel() {
         state.withLock { state in
             state.isClosed = true
-            if state.isHeld { store.cancelHolder(of: location) }
+            if state.isHeld { locks.cancelHolder(of: location) }
         }
     }
 
     func release() {
-        let holder = state.withLock { state -> ResumeStore.Holder? in
+        let holder = state.withLock { state -> ResumeLocks.Holder? in
             defer { state.isHeld = false }
             state.isClosed = true
-            return state.isHeld ? store.removeHolder(of: location) : nil
+            return state.isHeld ? locks.removeHolder(of: location) : nil
         }
         for waiter in holder?.waiters ?? [] { waiter.fulfill(with: ()) }
     }

@@ -15,7 +15,7 @@ struct ExchangeSharing: Sendable {
     let exchanges = Exchanges()
     /// The exchanges of a gateway, whose bodies are streamed.
     let streams = Streams()
-    let unshared = UnsharedKeys()
+    let unshared: UnsharedKeys
     let lookup: CacheLookup
     let invalidations: InvalidationLog
     let time: RequestTime
@@ -57,12 +57,6 @@ struct ExchangeSharing: Sendable {
             caller.upload == nil, !caller.isInFlight, !unshared.contains(identity.key)
         else { return nil }
         return SharedStreamKey(identity.key, headers: plan.context.wire.headers)
-    }
-
-    /// Notes whether the response to a request could be shared.
-    func note(_ isShared: Bool, of plan: ExchangePlan) {
-        guard plan.isShareable, let key = plan.context.identity?.key else { return }
-        if isShared { unshared.remove(key) } else { unshared.insert(key) }
     }
 
     /// Joins the running exchange, or starts one, and waits for its outcome.
@@ -158,7 +152,7 @@ struct ExchangeSharing: Sendable {
 
 extension ExchangePlan {
     /// Whether the method and the conditions of a request allow to share its exchange.
-    fileprivate var isShareable: Bool { context.wire.method == .get && context.resolved.conditions.value == nil }
+    var isShareable: Bool { context.wire.method == .get && context.resolved.conditions.value == nil }
 }
 
 extension ExchangeEvent: FlightEvent {

@@ -288,3 +288,13 @@ final class TemporaryFile: Sendable {
         throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
     }
 }
+
+/// The values by which a row names a file.
+struct ReceivedPart: Sendable {
+    /// The name that the file has when it is kept, the same until it is emptied or released.
+    let name: String
+    /// The SHA-256 digest of the received bytes; empty if the file is sealed.
+    let digest: Data
+    /// The id of sealed contents; empty in clear.
+    let contentID: String
+}

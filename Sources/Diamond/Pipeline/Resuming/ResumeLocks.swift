@@ -1,18 +1,12 @@
 import DiamondSQLite
 
-/// The partial responses that later exchanges resume (RFC 9111 section 3.3).
+/// The holders of the places where exchanges leave partial responses: one exchange at a time writes each place, through
+/// a ``BodyRecorder`` with a ``ResumeLock``. A file has a lock of its own.
 ///
-/// | response | location | resumed by |
-/// |---|---|---|
-/// | may be stored | a partial entry of the cache's store | every exchange for the same request, in any process |
-/// | goes into a file | that file; a row of the store names it (``DownloadRecorder``) | every download of the request to that path |
-/// | any other | the ``ResumeSlot`` of its connection, in memory | that connection |
-///
-/// A file has a lock of its own. Each other location has a ``ResumeLock``: one exchange at a time writes it, through a
-/// ``ResumeWriter``. A canceled exchange saves the received bytes before it releases the lock. The next exchange waits
-/// for that, but never for an exchange that continues.
-final class ResumeStore: Sendable {
-    /// The location of a partial response.
+/// A canceled exchange saves the received bytes before it releases the lock. The next exchange waits for that, but never
+/// for an exchange that continues.
+final class ResumeLocks: Sendable {
+    /// The place of a partial response.
     enum Location: Hashable {
         /// The partial entry of a request, or those of its variants.
         case entry(RequestKey)
@@ -25,17 +19,7 @@ final class ResumeStore: Sendable {
         var waiters: [Promise<Void>] = []
     }
 
-    /// `nil` without a cache.
-    let cache: Cache?
-    let kind: CacheKind
-    let activity: Activity
     private let holders = Guarded<[Location: Holder]>([:])
-
-    init(cache: Cache?, kind: CacheKind, activity: Activity) {
-        self.cache = cache
-        self.kind = kind
-        self.activity = activity
-    }
 
     /// Waits until all canceled exchanges have saved their partial responses, or the waiting task is canceled.
     func waitForCanceled() async {
