@@ -110,6 +110,8 @@ final class DownloadFile: DownloadTarget {
     /// Syncs the file to the disk and renames it to its target, in place of any file there.
     func publish() async throws(ConnectionError) {
         do throws(TransportError) { try await perform { [url] in try $0.move(to: url.path) } } catch {
+            // A sealed part that has no room to be opened stays.
+            if seal != nil { state.withLock { $0.isComplete = false } }
             throw ConnectionError(error)
         }
         close()
