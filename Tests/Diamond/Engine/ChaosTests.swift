@@ -57,7 +57,6 @@ import Testing
         await untilTrue { [recorder] in recorder.hasEnded(count) }
         #expect(engine.activity.counts == ActivityCounts() && engine.connections.isEmpty, note)
         #expect(engine.lanes.running == 0 && engine.lanes.waiting == 0, note)
-        #expect(engine.lanes.state.withLock { $0.decided.isEmpty }, note)
         await engine.close()
         #expect(try temporary.integrity() == "ok", note)
     }
