@@ -73,21 +73,8 @@ struct ExchangeSharing: Sendable {
         exchange: @escaping Streams.Operation
     ) async -> ExchangeOutcome {
         defer { reader.noteEnd() }
-        let outcome = await streams.outcome(
-            for: key,
-            waiter: plan.context.caller,
-            at: invalidations.now,
-            isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
-            isNeeded: { !lookup.isSuperseded(plan) },
-            onEvent: reader.receive,
-            onJoin: whenJoined,
-            operation: exchange)
-        switch outcome {
-        case .value(let outcome): return outcome
-        case .dismissed: return ExchangeOutcome(.dismissed)
-        case .canceled: return ExchangeOutcome(.cancelled)
-        case nil: return ExchangeOutcome(.superseded(isCounted: false))
-        }
+        return await outcome(
+            of: streams, for: key, plan: plan, onEvent: reader.receive, whenJoined: whenJoined, exchange: exchange)
     }
 
     /// Joins the running exchange, or starts one, and waits for its outcome within the caller's time.
@@ -106,11 +93,15 @@ struct ExchangeSharing: Sendable {
         whenJoined: @escaping @Sendable () -> Void,
         exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {
+        var report: (@Sendable (ExchangeEvent) -> Void)?
+        if let run = plan.context.caller.run { report = { run.receive($0) } }
         guard let limit = limit.value else {
-            return await outcome(for: key, plan: plan, whenJoined: whenJoined, exchange: exchange)
+            return await outcome(
+                of: exchanges, for: key, plan: plan, onEvent: report, whenJoined: whenJoined, exchange: exchange)
         }
-        let (outcome, isLate) = await time.clock.limit(limit.rest) { [self] in
-            await self.outcome(for: key, plan: plan, whenJoined: whenJoined, exchange: exchange)
+        let (outcome, isLate) = await time.clock.limit(limit.rest) { [self, report] in
+            await self.outcome(
+                of: exchanges, for: key, plan: plan, onEvent: report, whenJoined: whenJoined, exchange: exchange)
         }
         guard isLate, !Task.isCancelled, case .failure(let error) = outcome.ending, error.code == .cancelled else {
             return outcome
@@ -118,21 +109,21 @@ struct ExchangeSharing: Sendable {
         return ExchangeOutcome(limit.error)
     }
 
-    private func outcome(
-        for key: SharedExchangeKey,
+    private func outcome<Key, Event>(
+        of exchanges: SingleFlight<Key, ExchangeOutcome, Event>,
+        for key: Key,
         plan: ExchangePlan,
+        onEvent: (@Sendable (Event) -> Void)?,
         whenJoined: @Sendable () -> Void,
-        exchange: @escaping Exchanges.Operation
+        exchange: @escaping SingleFlight<Key, ExchangeOutcome, Event>.Operation
     ) async -> ExchangeOutcome {
-        var report: (@Sendable (ExchangeEvent) -> Void)?
-        if let run = plan.context.caller.run { report = { run.receive($0) } }
         let outcome = await exchanges.outcome(
             for: key,
             waiter: plan.context.caller,
             at: invalidations.now,
             isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
-            onEvent: report,
+            onEvent: onEvent,
             onJoin: whenJoined,
             operation: exchange)
         switch outcome {
