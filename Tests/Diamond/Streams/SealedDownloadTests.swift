@@ -126,7 +126,7 @@ import Testing
     private func code(by server: RangeServer, diskSize: Int, isFull: Guarded<Bool>) async -> ConnectionError.Code? {
         let engine = temporary.engine(server.transport) { $0.seal = AESGCMSeal.first }
         let target = DownloadFile(
-            later: file, limit: .max, seal: AESGCMSeal.first, write: Self.disk(of: diskSize, isFull: isFull))
+            file, limit: .max, seal: AESGCMSeal.first, write: Self.disk(of: diskSize, isFull: isFull))
         let code: ConnectionError.Code?
         do throws(ConnectionError) {
             _ = try await engine.pipeline.download(Self.request(), into: target)

@@ -134,3 +134,9 @@ extension StoredResponse {
         know(headers)
     }
 }
+
+/// A sink that records the received bytes itself, so that a later exchange continues them.
+protocol RecordingSink: BodySink {
+    /// Returns the recorder of an exchange; `nil` if the response cannot be continued.
+    func recorder(of plan: ExchangePlan, in store: ResponseStore) -> (any BodyRecording)?
+}

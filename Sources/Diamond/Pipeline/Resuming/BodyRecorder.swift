@@ -277,9 +277,3 @@ actor BodyRecorder: BodyRecording {
         }
     }
 }
-
-/// A sink that records the received bytes itself, so that a later exchange continues them.
-protocol RecordingSink: BodySink {
-    /// Returns the recorder of an exchange; `nil` if the response cannot be continued.
-    func recorder(of plan: ExchangePlan, in store: ResponseStore) -> (any BodyRecording)?
-}

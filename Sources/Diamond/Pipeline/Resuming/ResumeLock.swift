@@ -1,6 +1,45 @@
 import DiamondSQLite
 
-/// The lock of one exchange for a location in the ``ResumeLocks``. Released at the latest when it is deallocated.
+/// The places where exchanges leave partial responses. One exchange at a time writes each, with a ``ResumeLock``. A file
+/// has a lock of its own.
+///
+/// A canceled exchange saves the received bytes before it releases the lock. The next exchange waits for that, but never
+/// for an exchange that continues.
+final class ResumeLocks: Sendable {
+    /// The place of a partial response.
+    enum Location: Hashable {
+        /// The partial entry of a request, or those of its variants.
+        case entry(RequestKey)
+        case slot(ObjectIdentifier)
+    }
+
+    fileprivate struct Holder {
+        /// Whether its exchange was canceled, and will soon release the lock.
+        var isCanceled = false
+        var waiters: [Promise<Void>] = []
+    }
+
+    fileprivate let holders = Guarded<[Location: Holder]>([:])
+
+    /// Waits until all canceled exchanges have saved their partial responses, or the waiting task is canceled.
+    func waitForCanceled() async {
+        while !Task.isCancelled, let location = holders.withLock({ $0.first { $0.value.isCanceled }?.key }) {
+            await waiter(for: location)?.value {}
+        }
+    }
+
+    /// Returns a waiter for the release by a canceled holder; `nil` if there is none.
+    fileprivate func waiter(for location: Location) -> Promise<Void>? {
+        holders.withLock { holders in
+            guard holders[location]?.isCanceled == true else { return nil }
+            let waiter = Promise<Void>()
+            holders[location]?.waiters.append(waiter)
+            return waiter
+        }
+    }
+}
+
+/// The lock of one exchange for a place in the ``ResumeLocks``. Released at the latest when it is deallocated.
 final class ResumeLock: Sendable {
     private struct State {
         var isHeld = false
@@ -10,7 +49,7 @@ final class ResumeLock: Sendable {
         var isClosed = false
     }
 
-    // Locked before the state of the locks, never after it.
+    // Locked before the holders, never after them.
     private let state = Guarded(State())
     private let location: ResumeLocks.Location
     private let locks: ResumeLocks
@@ -30,7 +69,7 @@ final class ResumeLock: Sendable {
     /// - Returns: `false` if another exchange has it, or the waiting task is canceled.
     func waitUntilFree() async -> Bool {
         while !Task.isCancelled, let waiter = locks.waiter(for: location) { await waiter.value {} }
-        return locks.isFree(location)
+        return locks.holders.withLock { $0[location] == nil }
     }
 
     /// Acquires the lock. This fails if its exchange was canceled before, because the next exchange may have read the
@@ -40,7 +79,12 @@ final class ResumeLock: Sendable {
     func acquire() -> Bool {
         state.withLock { state in
             state.wasRequested = true
-            if !state.isHeld, !state.isClosed { state.isHeld = locks.addHolder(of: location) }
+            guard !state.isHeld, !state.isClosed else { return state.isHeld }
+            state.isHeld = locks.holders.withLock { holders in
+                guard holders[location] == nil else { return false }
+                holders[location] = ResumeLocks.Holder()
+                return true
+            }
             return state.isHeld
         }
     }
@@ -49,7 +93,7 @@ final class ResumeLock: Sendable {
     func cancel() {
         state.withLock { state in
             state.isClosed = true
-            if state.isHeld { locks.cancelHolder(of: location) }
+            if state.isHeld { locks.holders.withLock { $0[location]?.isCanceled = true } }
         }
     }
 
@@ -57,7 +101,7 @@ final class ResumeLock: Sendable {
         let holder = state.withLock { state -> ResumeLocks.Holder? in
             defer { state.isHeld = false }
             state.isClosed = true
-            return state.isHeld ? locks.removeHolder(of: location) : nil
+            return state.isHeld ? locks.holders.withLock { $0.removeValue(forKey: location) } : nil
         }
         for waiter in holder?.waiters ?? [] { waiter.fulfill(with: ()) }
     }

@@ -28,10 +28,10 @@ final class DownloadFile: DownloadTarget {
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
-    /// Creates a download file that opens nothing before ``open()``, so that a download that waits for its permit holds
+    /// Creates a download file. It opens nothing before ``open()``, so that a download that waits for its permit holds
     /// no descriptor.
     init(
-        later url: URL,
+        _ url: URL,
         limit: Int,
         seal: (any CacheSeal)? = nil,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
@@ -42,20 +42,6 @@ final class DownloadFile: DownloadTarget {
         self.limit = limit
         self.progress = progress
         self.write = write
-    }
-
-    /// Creates a download file and opens it at once.
-    ///
-    /// - Throws: `cannotWrite`.
-    convenience init(
-        _ url: URL,
-        limit: Int,
-        seal: (any CacheSeal)? = nil,
-        progress: (@Sendable (TransferProgress) -> Void)? = nil,
-        write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
-    ) throws(ConnectionError) {
-        self.init(later: url, limit: limit, seal: seal, progress: progress, write: write)
-        try open()
     }
 
     var file: URL? { url }
@@ -138,7 +124,7 @@ final class DownloadFile: DownloadTarget {
     }
 }
 
-/// What a ``DownloadRecorder`` needs of the file.
+/// The functions for the ``DownloadRecorder`` of the file.
 extension DownloadFile: RecordingSink {
     func recorder(of plan: ExchangePlan, in store: ResponseStore) -> (any BodyRecording)? {
         plan.context.isContinuable ? DownloadRecorder(plan.context, into: self, in: store) : nil
