@@ -188,7 +188,7 @@ extension Pipeline {
             rules: environment.rules.adding(context.wire),
             isForeign: context.traits.contains(.foreign),
             isContinuable: context.isContinuable && caller.sink?.isContinuable ?? true,
-            recorder: recorder ?? (caller.sink as? any RecordingSink)?.recorder(of: plan, in: store),
+            recorder: recorder ?? caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) },
             destination: caller.sink.map {
                 BodyDestination(
                     sink: $0, url: context.url, origin: context.permitScope.origin, hasStored: plan.mayBeConfirmed,
