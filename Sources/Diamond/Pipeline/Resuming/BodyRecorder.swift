@@ -54,7 +54,9 @@ actor BodyRecorder: BodyRecording {
             guard store.cache != nil, context.identity != nil || !context.wire.method.isSafe,
                 store.isGateway || isForPart
             else { return nil }
-            (usesStore, slot, lock) = (true, nil, nil)
+            usesStore = true
+            slot = nil
+            lock = nil
         } else {
             guard context.isContinuable else { return nil }
             slot = context.caller.run?.resumeSlot
