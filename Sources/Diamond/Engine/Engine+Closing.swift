@@ -51,9 +51,9 @@ extension Engine {
 
     /// Waits until no work is running, and canceled exchanges have saved their partial responses.
     private func waitForIdle(limit: Duration, clock: ExchangeClock) async {
-        _ = await clock.limit(limit) { [activity, store = pipeline.resumeStore] in
+        _ = await clock.limit(limit) { [activity, locks = pipeline.store.locks] in
             await activity.idle()
-            await store.waitForCanceled()
+            await locks.waitForCanceled()
         }
     }
 }

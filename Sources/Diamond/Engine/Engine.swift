@@ -178,7 +178,7 @@ public final class Engine: Sendable {
     private func revoke(_ request: Request, isErasure: Bool) async throws -> Bool {
         let key = try await key(of: request)
         // Canceled exchanges may still be storing their partial responses.
-        await pipeline.resumeStore.waitForCanceled()
+        await pipeline.store.locks.waitForCanceled()
         return try await isErasure ? purge(.key(key)) > 0 : invalidate(.key(key)) > 0
     }
 

@@ -25,7 +25,6 @@ extension Exchange {
         let number: Int
         /// The response of which only the rest is requested.
         let partialResponse: IndirectOptional<PartialResponse>
-        let resumeWriter: (any ResumeWriting)?
         /// The jar's count of removals before its cookies were read.
         let removals: Int?
         let isHedge: Bool
@@ -37,19 +36,17 @@ extension Exchange {
     /// - Parameters:
     ///   - number: the number of the attempt.
     ///   - partialResponse: the response of which only the rest is requested.
-    ///   - resumeWriter: saves what the attempt receives.
-    ///   - isHedge: whether another attempt is on the wire.
+    ///   - isHedge: whether another attempt is on the wire. Then nothing is recorded.
     func prepareAttempt(
         _ number: Int,
         resuming partialResponse: IndirectOptional<PartialResponse> = .none,
-        resumeWriter: (any ResumeWriting)? = nil,
         isHedge: Bool = false
     ) async throws(ConnectionError) -> PreparedAttempt {
         // Read before the cookies: if they are removed from now on, as at a logout, the response must not set them
         // again.
         let preparation = Preparation(
-            number: number, partialResponse: partialResponse, resumeWriter: resumeWriter,
-            removals: environment.cookies?.removals, isHedge: isHedge)
+            number: number, partialResponse: partialResponse, removals: environment.cookies?.removals,
+            isHedge: isHedge)
         let outgoing = outgoing(resuming: partialResponse)
         guard environment.interceptors.isEmpty, options.gate == nil else {
             return try await adaptAndPrepare(outgoing, for: preparation)
@@ -146,7 +143,8 @@ extension Exchange {
         }
         return Transfer(
             outgoing, of: options, removals: preparation.removals, resuming: preparation.partialResponse,
-            resumeWriter: preparation.resumeWriter, history: history, admission: admission, in: environment)
+            recorder: preparation.isHedge ? nil : options.recorder, history: history, admission: admission,
+            in: environment)
     }
 
     /// Runs an attempt, and a second one in parallel if the first takes long.

@@ -42,26 +42,26 @@ struct Exchange: Sendable {
     /// - Parameter permit: the permit for the first attempt.
     mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         retryCoordinator.deposit(to: options.origin, at: begin)
-        guard let resumeWriter = options.resumeWriter else {
+        guard let recorder = options.recorder else {
             let result = await self.result(&permit)
             return try response(of: result)
         }
         let result = await withTaskCancellationHandler {
-            partialResponse = await resumeWriter.partialResponse(for: request)
+            partialResponse = await recorder.partialResponse(for: request)
             return await self.result(&permit)
         } onCancel: {
-            resumeWriter.cancel()
+            recorder.cancel()
         }
-        if case .some = partialResponse { await savePartialResponse(by: resumeWriter, permit: &permit) }
+        if case .some = partialResponse { await savePartialResponse(by: recorder, permit: &permit) }
         return try response(of: result)
     }
 
     @inline(never)
-    private func savePartialResponse(by resumeWriter: any ResumeWriting, permit: inout LanePermit) async {
+    private func savePartialResponse(by recorder: any BodyRecording, permit: inout LanePermit) async {
         guard let partialResponse = partialResponse.value else { return }
         // Writing to disk needs no permit.
         permit.release()
-        await resumeWriter.save(partialResponse, for: request)
+        await recorder.save(partialResponse, for: request)
     }
 
     /// Returns the response, or throws the error with the attempts that led to it.
@@ -148,8 +148,7 @@ struct Exchange: Sendable {
 
     private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
     {
-        let prepared = try await prepareAttempt(
-            number, resuming: partialResponse, resumeWriter: options.resumeWriter)
+        let prepared = try await prepareAttempt(number, resuming: partialResponse)
         options.report(.began(prepared.transfer.meter))
         let attempt = try await run(prepared, holding: permit)
         partialResponse = attempt.partialResponse
@@ -170,7 +169,7 @@ struct Exchange: Sendable {
         if let other = race.other {
             hasHedged = true
             // The written bytes may be those of the other attempt's response.
-            await options.resumeWriter?.discard()
+            await options.recorder?.discard()
             history.recordHedge(other.record, startedAt: other.startedAt)
         }
         return race.winner

@@ -23,12 +23,10 @@ final class ExchangeOptions: Sendable {
     let isForeign: Bool
     /// Whether a response whose transfer breaks may be continued, as far as that depends on the request.
     let isContinuable: Bool
-    /// Saves the partial response; `nil` if no later exchange could find it.
-    let resumeWriter: (any ResumeWriting)?
+    /// Records the body; `nil` if it is not stored, and no later exchange could continue it.
+    let recorder: (any BodyRecording)?
     /// The destination of a successful response's body, piece by piece; `nil` if the body is collected.
     let destination: BodyDestination?
-    /// Stores the body that goes into the sink; `nil` if it is not stored.
-    let recorder: (any BodyRecording)?
     /// The source of the request's body; `nil` if the request has it, or there is none.
     let upload: Upload?
     /// The gate to pass before each attempt; `nil` for none.
@@ -50,9 +48,8 @@ final class ExchangeOptions: Sendable {
         rules: KeyRules,
         isForeign: Bool,
         isContinuable: Bool,
-        resumeWriter: (any ResumeWriting)?,
+        recorder: (any BodyRecording)?,
         destination: BodyDestination?,
-        recorder: (any BodyRecording)? = nil,
         upload: Upload? = nil,
         gate: SendGate? = nil,
         beginIfAllowed: (@Sendable () -> Bool)? = nil
@@ -69,9 +66,8 @@ final class ExchangeOptions: Sendable {
         self.rules = rules
         self.isForeign = isForeign
         self.isContinuable = isContinuable
-        self.resumeWriter = resumeWriter
-        self.destination = destination
         self.recorder = recorder
+        self.destination = destination
         self.upload = upload
         self.gate = gate
         self.beginIfAllowed = beginIfAllowed

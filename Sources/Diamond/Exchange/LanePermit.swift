@@ -57,31 +57,20 @@ struct LanePermit: ~Copyable {
         countedIn activityScope: @escaping @Sendable () -> ActivityScope,
         within limit: Limit
     ) async throws(ConnectionError) -> LanePermit {
-        let wait = await limited(by: limit) {
+        // A permit that comes at the limit is held, and released as every other.
+        let (isAdmitted, isLate) = await limit.clock.limit(limit.time) {
             await lanes.acquire(scope, for: waiter, countedIn: activityScope())
         }
-        guard wait.isAdmitted else {
-            throw wait.isLate && !Task.isCancelled ? ConnectionError(outOfTime: true) : .cancelled
+        guard isAdmitted else {
+            throw isLate && !Task.isCancelled ? ConnectionError(outOfTime: true) : .cancelled
         }
         return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
-    }
-
-    private struct Wait: Sendable {
-        var isAdmitted: Bool
-        var isLate = false
     }
 
     /// The limit for the time of a wait, and its clock.
     struct Limit: Sendable {
         var time: Duration
         var clock: ExchangeClock
-    }
-
-    @inline(never)
-    private static func limited(by limit: Limit, _ acquire: @escaping @Sendable () async -> Bool) async -> Wait {
-        // A permit that comes at the limit is held, and released as every other.
-        let (isAdmitted, isLate) = await limit.clock.limit(limit.time, acquire)
-        return Wait(isAdmitted: isAdmitted, isLate: isLate)
     }
 
     /// Releases the permit early, because the exchange waits for something other than the wire.
@@ -119,16 +108,15 @@ struct LanePermit: ~Copyable {
     ) async throws(ConnectionError) -> Bool {
         if !isHeld { isHeld = lanes.acquireIfAvailable(scope) }
         guard !isHeld else { return true }
-        let outcome: Wait
-        if let limit {
-            outcome = await Self.limited(by: limit) { [scope, lanes, waiter] in
-                await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt)
-            }
-        } else {
-            outcome = Wait(
-                isAdmitted: await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt))
+        guard let limit else {
+            isHeld = await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt)
+            guard isHeld else { throw .cancelled }
+            return true
         }
-        isHeld = outcome.isAdmitted
+        let outcome = await limit.clock.limit(limit.time) { [scope, lanes, waiter] in
+            await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt)
+        }
+        isHeld = outcome.value
         guard isHeld || outcome.isLate && !Task.isCancelled else { throw .cancelled }
         return isHeld
     }

@@ -15,14 +15,20 @@ extension Lanes {
         countedIn activityScope: @autoclosure () -> ActivityScope? = nil,
         attempt: Int = 1
     ) async -> Bool {
-        let number = beginWait(for: scope, as: waiter, countedIn: activityScope, attempt: attempt)
-        guard let number else { return true }
+        let wait = beginWait(for: scope, as: waiter, countedIn: activityScope, attempt: attempt)
+        guard let wait else { return true }
         defer { waiter.onPriorityChange(nil) }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in wait(number, resuming: continuation) }
+            await wait.admission.value()
         } onCancel: {
-            cancel(number)
+            cancel(wait.number)
         }
+    }
+
+    /// A wait for a permit.
+    private struct Wait: Sendable {
+        let number: SlotNumber
+        let admission: Promise<Bool>
     }
 
     /// - Returns: `nil` if there is a permit without a wait.
@@ -33,75 +39,47 @@ extension Lanes {
         as waiter: any PriorityWaiter,
         countedIn activityScope: () -> ActivityScope?,
         attempt: Int
-    ) -> SlotNumber? {
+    ) -> Wait? {
         let priority = waiter.priority
-        let number = state.withLock { $0.beginOrWait(in: scope, priority: priority) }
-        guard let number else { return nil }
-        count(number, by: activityScope()?.begin(.queue, attempt: attempt))
-        waiter.follow(since: priority) { [self] in change(number, to: $0) }
-        return number
-    }
-
-    private func wait(_ number: SlotNumber, resuming continuation: CheckedContinuation<Bool, Never>) {
-        let known = state.withLock { state -> Bool? in
-            if let isAdmitted = state.decided.removeValue(forKey: number) { return isAdmitted }
-            state.queue[number]?.waiter = .task(continuation)
-            return nil
+        let wait = state.withLock { queue -> Wait? in
+            guard !queue.beginIfRoom(scope) else { return nil }
+            let waiting = Waiting()
+            return Wait(number: queue.add(waiting, in: scope, priority: priority), admission: waiting.admission)
         }
-        if let known { continuation.resume(returning: known) }
+        guard let wait else { return nil }
+        count(wait.number, by: activityScope()?.begin(.queue, attempt: attempt))
+        waiter.follow(since: priority) { [self] in change(wait.number, to: $0) }
+        return wait
     }
 
     private func cancel(_ number: SlotNumber) {
+        let (waiting, wasFavored) = state.withLock { queue in
+            let wasFavored = queue.isFavored(number)
+            return (queue.remove(number)?.payload, wasFavored)
+        }
         // A waiter that has its permit already releases it itself.
-        let waiting = remove(number) { state, waiting in state.decide(number, of: waiting, isAdmitted: false) }
-        if case .task(let task)? = waiting?.waiter { task.resume(returning: false) }
+        guard let waiting else { return }
+        waiting.token?.end()
+        // Others may use the room that was reserved for it.
+        if wasFavored { change { _ in } }
+        waiting.admission.fulfill(with: false)
     }
 
     /// Counts a wait that has begun, as long as it lasts.
     func count(_ number: SlotNumber, by token: ActivityToken?) {
         guard let token else { return }
-        let isOver = state.withLock { state in
-            state.queue[number]?.token = token
-            return state.queue[number] == nil
+        let isOver = state.withLock { queue in
+            queue[number]?.token = token
+            return queue[number] == nil
         }
         if isOver { token.end() }
     }
 
     /// Acquires a permit if there is room; does not wait.
-    func acquireIfAvailable(_ scope: PermitScope) -> Bool { state.withLock { $0.queue.beginIfRoom(scope) } }
+    func acquireIfAvailable(_ scope: PermitScope) -> Bool { state.withLock { $0.beginIfRoom(scope) } }
 
     /// Changes the priority of a waiter; has no effect if the waiter has its permit.
     func change(_ number: SlotNumber, to priority: RequestPriority) { change { $0.change(number, to: priority) } }
 
-    /// - Parameter note: called under the lock.
-    /// - Returns: `nil` if there is no such waiter.
-    private func remove(_ number: SlotNumber, note: (inout State, Waiting) -> Void) -> Waiting? {
-        let (waiting, wasFavored) = state.withLock { state in
-            let wasFavored = state.queue.isFavored(number)
-            let waiting = state.queue.remove(number)?.payload
-            if let waiting { note(&state, waiting) }
-            return (waiting, wasFavored)
-        }
-        waiting?.token?.end()
-        // Others may use the room that was reserved for it.
-        if wasFavored { change { _ in } }
-        return waiting
-    }
-
     func release(_ scope: PermitScope) { change { $0.end(scope) } }
-}
-
-extension Lanes.State {
-    /// Begins an exchange if there is room; otherwise adds a waiter.
-    ///
-    /// - Returns: `nil` if the exchange has begun, else the number of the waiter.
-    fileprivate mutating func beginOrWait(in scope: PermitScope, priority: RequestPriority) -> SlotNumber? {
-        guard !queue.beginIfRoom(scope) else { return nil }
-        return queue.add(Lanes.Waiting(waiter: .undecided), in: scope, priority: priority)
-    }
-
-    /// Stores whether a waiter has its permit, while its task cannot be resumed yet.
-    mutating func decide(_ number: SlotNumber, of waiting: Lanes.Waiting, isAdmitted: Bool) {
-        if case .undecided = waiting.waiter { decided[number] = isAdmitted }
-    }
 }

@@ -8,49 +8,38 @@ import Synchronization
 /// waiter gains one priority, so that no waiter starves. All limits may be changed at any time; exchanges on the wire
 /// continue.
 public final class Lanes: Sendable {
-    struct State {
-        var queue: PermitQueue<Waiting>
-        /// Whether a waiter has got its permit, for waiters whose task cannot be resumed yet.
-        var decided: [SlotNumber: Bool] = [:]
-    }
-
     struct Waiting {
-        var waiter: Waiter
+        /// Whether the waiter has got its permit. Fulfilled outside the lock.
+        let admission = Promise<Bool>()
         /// The token that counts the wait. It is ended outside the lock.
         var token: ActivityToken?
     }
 
-    enum Waiter {
-        case undecided
-        case task(CheckedContinuation<Bool, Never>)
-    }
-
-    let state: Guarded<State>
+    let state: Guarded<PermitQueue<Waiting>>
     private let pauseBroadcast = Broadcast<Void>()
     /// Whether some lane is serial. An atomic outside of the lock, because every request reads it.
     private let hasSerialLane: Atomic<Bool>
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
-        let queue = PermitQueue<Waiting>(width: max(1, width), originWidth: max(1, originWidth), limits: limits)
-        state = Guarded(State(queue: queue))
+        state = Guarded(PermitQueue(width: max(1, width), originWidth: max(1, originWidth), limits: limits))
         hasSerialLane = Atomic(limits.values.contains(where: \.isSerial))
     }
 
     /// The greatest number of exchanges at the same time; at least 1.
     public var width: Int {
-        get { state.withLock { $0.queue.width } }
+        get { state.withLock { $0.width } }
         set { change { $0.width = max(1, newValue) } }
     }
 
     /// The greatest number of exchanges with one origin (scheme, host and port) at the same time; at least 1.
     public var originWidth: Int {
-        get { state.withLock { $0.queue.originWidth } }
+        get { state.withLock { $0.originWidth } }
         set { change { $0.originWidth = max(1, newValue) } }
     }
 
     /// The limits of one lane.
     public subscript(lane: Lane) -> LaneLimits {
-        get { state.withLock { $0.queue.limits[lane] ?? LaneLimits() } }
+        get { state.withLock { $0.limits[lane] ?? LaneLimits() } }
         set {
             change { queue in
                 queue.limits[lane] = newValue
@@ -87,34 +76,27 @@ public final class Lanes: Sendable {
     func ignorePauses() { changePauses { $0.ignoresPauses = true } }
 
     /// Whether no exchange begins in a lane, because it is paused, or held in the store.
-    public func isPaused(_ lane: Lane) -> Bool { state.withLock { $0.queue.pauses.contains(lane) } }
+    public func isPaused(_ lane: Lane) -> Bool { state.withLock { $0.pauses.contains(lane) } }
 
     /// Whether no exchange begins in some lane.
-    var hasPausedLane: Bool { state.withLock { !$0.queue.pauses.isEmpty } }
+    var hasPausedLane: Bool { state.withLock { !$0.pauses.isEmpty } }
 
     /// The number of exchanges that wait for a permit, in all lanes.
-    public var waiting: Int { state.withLock { $0.queue.waiting } }
+    public var waiting: Int { state.withLock { $0.waiting } }
 
     /// The number of exchanges on the wire, in all lanes.
-    public var running: Int { state.withLock { $0.queue.running } }
+    public var running: Int { state.withLock { $0.running } }
 
     /// The lanes in which no exchange begins, paused or held.
-    var pauses: LanePauses { state.withLock { $0.queue.pauses } }
+    var pauses: LanePauses { state.withLock { $0.pauses } }
 
     func change(_ body: (inout PermitQueue<Waiting>) -> Void) {
-        let admitted = state.withLock { state in
-            body(&state.queue)
-            let admitted = state.queue.admit()
-            for (number, waiter) in admitted { state.decide(number, of: waiter.payload, isAdmitted: true) }
-            return admitted
+        let admitted = state.withLock { queue in
+            body(&queue)
+            return queue.admit()
         }
         for (_, waiter) in admitted { waiter.payload.token?.end() }
-        for (_, waiter) in admitted {
-            switch waiter.payload.waiter {
-            case .undecided: break
-            case .task(let task): task.resume(returning: true)
-            }
-        }
+        for (_, waiter) in admitted { waiter.payload.admission.fulfill(with: true) }
     }
 }
 

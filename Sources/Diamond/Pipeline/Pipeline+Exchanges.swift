@@ -67,15 +67,14 @@ extension Pipeline {
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
-        let resumeWriter = ResumeWriter(plan, in: self)
-        let recorder = BodyRecorder(plan, in: self)
+        let recorder = BodyRecorder(plan, in: store, environment: exchangeEnvironment)
         let received = try await receivedResponse(
-            to: admitted, resumeWriter: resumeWriter, recorder: recorder, permit: &permit, report: report)
+            to: admitted, recorder: recorder, permit: &permit, report: report)
         store.freshen(by: received, admitted: admitted)
         guard !received.isInSink else {
             // Before its own invalidations, which are not about it.
             let entryForGet = store.entryForGet(of: received, admitted: admitted)
-            await invalidate(after: received, to: plan.context)
+            await store.invalidate(after: received, to: plan.context)
             await recorder?.finish(received, admitted: admitted, entryForGet: entryForGet)
             plan.context.caller.sink?.complete()
             return .response(response(from: received, to: plan.context))
@@ -84,35 +83,34 @@ extension Pipeline {
         guard let meaning, !meaning.isForCaller else {
             if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: admitted) }
             let isForAll = store.isForAll(received, to: plan.context)
-            sharing.note(isForAll && !received.isPersonal, of: plan)
+            store.unshared.note(isForAll && !received.isPersonal, of: plan)
             if !isForAll { report(.personal) }
             // Code of the app may send requests through this engine, and writing to disk needs no permit.
             permit.release()
-            return .response(try await stored(received, admitted: admitted, resumeWriter: resumeWriter))
+            return .response(try await stored(received, admitted: admitted, recorder: recorder))
         }
         return try await answered(
-            by: received, meaning: meaning, admitted: admitted, since: begin, resumeWriter: resumeWriter,
+            by: received, meaning: meaning, admitted: admitted, since: begin, recorder: recorder,
             permit: &permit, report: report)
     }
 
     private func receivedResponse(
         to admitted: ExchangeRequest,
-        resumeWriter: ResumeWriter?,
         recorder: BodyRecorder?,
         permit: inout LanePermit,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ReceivedResponse {
         let plan = admitted.plan
         var exchange = Exchange(
-            try options(for: admitted, resumeWriter: resumeWriter, recorder: recorder, report: report),
-            in: exchangeEnvironment)
+            try options(for: admitted, recorder: recorder, report: report), in: exchangeEnvironment)
         do throws(ConnectionError) {
             let received = try await exchange.receivedResponse(&permit)
             if (200..<400).contains(received.status.code) { answers.send(plan.context.permitScope.origin) }
             return received
         } catch {
-            await recorder?.discard()
-            await invalidate(after: error, to: plan.context)
+            // What was received for a sink is not saved.
+            if plan.context.caller.sink != nil { await recorder?.discard() }
+            await store.invalidate(after: error, to: plan.context)
             throw error
         }
     }
@@ -125,13 +123,13 @@ extension Pipeline {
         meaning: NotModifiedDecision,
         admitted: ExchangeRequest,
         since begin: Int64,
-        resumeWriter: ResumeWriter?,
+        recorder: BodyRecorder?,
         permit: inout LanePermit,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
         guard let stored = plan.candidate(for: meaning) else {
-            resumeWriter?.end()
+            recorder?.end()
             // The response to a personal request may not apply to other callers.
             if meaning == .askAgain(isErasing: true), !received.isPersonal, let stored = plan.stored {
                 store.erase(stored)
@@ -144,13 +142,13 @@ extension Pipeline {
             ? store.confirm(stored, by: received, admitted: admitted)
             : store.select(stored, by: received, admitted: admitted)
         let isForAll = store.isForAll(confirmed, at: received.receivedAt)
-        sharing.note(isForAll && !received.isPersonal, of: plan)
+        store.unshared.note(isForAll && !received.isPersonal, of: plan)
         // The other clients of a gateway look up what was confirmed. Each reads its body at its own pace.
         if !isForAll || plan.context.caller.sink is SharedBody { report(.personal) }
         defer { if confirmed.isToBeErased { store.erase(stored) } }
         // A caller with a sink may read the body slowly.
         permit.release()
-        if stored.isPart { await confirmPart(stored, by: received, admitted: admitted) }
+        if stored.isPart { await store.confirmPart(stored, by: received, admitted: admitted) }
         let candidate: StoredCandidate
         do throws(CacheError) {
             candidate = try lookup.whole(stored.with(confirmed.stored), for: plan.context)
@@ -171,7 +169,6 @@ extension Pipeline {
 
     private func options(
         for admitted: ExchangeRequest,
-        resumeWriter: ResumeWriter?,
         recorder: BodyRecorder?,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) -> ExchangeOptions {
@@ -186,21 +183,20 @@ extension Pipeline {
             renewal: builder.renewal(of: plan),
             scope: plan.scope(in: activity),
             report: report,
-            bodyLimit: bodyLimit(of: context),
+            bodyLimit: context.bodyLimit(in: exchangeEnvironment),
             identity: context.wire.identity,
             rules: environment.rules.adding(context.wire),
             isForeign: context.traits.contains(.foreign),
             isContinuable: context.isContinuable && caller.sink?.isContinuable ?? true,
-            resumeWriter: caller.sink == nil ? resumeWriter : DownloadRecorder(plan, in: self),
+            recorder: recorder ?? caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) },
             destination: caller.sink.map {
                 BodyDestination(
                     sink: $0, url: context.url, origin: context.permitScope.origin, hasStored: plan.mayBeConfirmed,
-                    isReplaced: { [self] in isReplaced($0, for: plan) },
+                    isReplaced: { [lookup] in lookup.isReplaced($0, for: plan) },
                     cacheStatus: lookup.forwardReason(for: context, stored: plan.stored?.response).map {
                         CacheStatus(forwardReason: $0)
                     })
             },
-            recorder: recorder,
             upload: caller.upload,
             gate: caller.gate,
             beginIfAllowed: beginIfAllowed(for: context)
@@ -218,11 +214,5 @@ extension Pipeline {
             return nil
         }
         return { run.beginIfAllowed() }
-    }
-
-    /// Returns the maximum number of bytes of a response's body.
-    func bodyLimit(of context: RequestContext) -> Int {
-        guard let limit = context.resolved.bodyLimit else { return exchangeEnvironment.bodyLimit }
-        return context.traits.contains(.afterSink) ? min(limit, exchangeEnvironment.bodyLimit) : limit
     }
 }

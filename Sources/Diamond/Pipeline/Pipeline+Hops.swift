@@ -97,17 +97,6 @@ extension Pipeline {
         return response
     }
 
-    /// Whether a stored response is returned instead of a response with this status. The body has not been read then,
-    /// and may be of any size.
-    func isReplaced(_ status: HTTPResponse.Status, for plan: ExchangePlan) -> Bool {
-        let context = plan.context
-        let isFailure = context.policy.mode == .networkElseCache ? status.code >= 500 : ServerFailure.isOne(status)
-        guard plan.stored != nil, plan.isAwaited, context.policy.mode.mayFallBack, isFailure,
-            let fallback = lookup.fallback(for: context)
-        else { return false }
-        return fallback.kind != .disconnected
-    }
-
     /// Returns the error if the server has failed, or the caller refuses its response; `nil` otherwise. A sink that
     /// refuses the body is no failure. Under policies other than `networkElseCache`, only a ``ServerFailure`` counts,
     /// and a large body that a gateway has not collected.
@@ -149,39 +138,6 @@ extension Pipeline {
         guard let cache, plan.isAwaited, plan.context.identity != nil, !progress.hasMissed else { return }
         activity.report(.miss(plan.context.resolved.lookup(in: activity)))
         cache.countMiss()
-    }
-}
-
-extension CachePolicy.Mode {
-    /// Whether a stored response may be served in place of a failure.
-    var mayFallBack: Bool { self == .networkElseCache || self == .automatic }
-}
-
-/// The failures after which `stale-if-error` permits a stored response: the statuses 500, 502, 503 and 504, and all
-/// failures that would make a gateway answer with one of them (RFC 5861 section 4).
-private enum ServerFailure {
-    private static let statuses: Set<Int> = [500, 502, 503, 504]
-    private static let codes: Set<ConnectionError.Code> = [
-        .badResponse, .cannotConnect, .circuitOpen, .connectionLost, .timedOut, .tlsFailed,
-    ]
-
-    /// The failures to reach the server.
-    private static let disconnections: Set<ConnectionError.Code> = [
-        .cannotConnect, .circuitOpen, .connectionLost, .timedOut,
-    ]
-
-    static func isDisconnection(_ result: Result<Response, ConnectionError>) -> Bool {
-        guard case .failure(let error) = result else { return false }
-        return disconnections.contains(error.code)
-    }
-
-    static func isOne(_ status: HTTPResponse.Status) -> Bool { statuses.contains(status.code) }
-
-    static func isOne(_ result: Result<Response, ConnectionError>) -> Bool {
-        switch result {
-        case .success(let response): isOne(response.status)
-        case .failure(let error): codes.contains(error.code)
-        }
     }
 }
 

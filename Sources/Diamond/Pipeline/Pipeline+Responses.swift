@@ -49,27 +49,27 @@ extension Pipeline {
     /// If the caller that has started the exchange refuses the response, it is not stored. Other callers may still
     /// accept it.
     ///
-    /// - Parameter resumeWriter: the writer that has written the body while it was received.
+    /// - Parameter recorder: has recorded the body while it was received.
     /// - Throws: the error of an interceptor that refuses the response, for all callers; then it is not stored.
     func stored(
         _ received: ReceivedResponse,
         admitted: ExchangeRequest,
-        resumeWriter: ResumeWriter?
+        recorder: BodyRecorder?
     ) async throws(ConnectionError) -> Response {
         let caller = admitted.plan.context.caller
         // Before its own invalidations, which are not about it.
         let entry = store.entryForGet(of: received, admitted: admitted)
-        await invalidate(after: received, to: admitted.plan.context)
+        await store.invalidate(after: received, to: admitted.plan.context)
         // Most responses are processed by no code of the app, and were received in one piece: storing them needs no
         // wait.
-        guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, resumeWriter?.hasBegun != true,
+        guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, recorder?.hasBegun != true,
             received.status != .partialContent
         else {
-            let response = try await validatedAndStored(received, admitted: admitted, resumeWriter: resumeWriter)
+            let response = try await validatedAndStored(received, admitted: admitted, recorder: recorder)
             guard let entry else { return response }
             return await storedForGet(response, as: entry, for: admitted.plan.context)
         }
-        let response = storedAtOnce(received, admitted: admitted, resumeWriter: resumeWriter)
+        let response = storedAtOnce(received, admitted: admitted, recorder: recorder)
         guard let entry else { return response }
         return await storedForGet(response, as: entry, for: admitted.plan.context)
     }
@@ -89,11 +89,11 @@ extension Pipeline {
     private func storedAtOnce(
         _ received: ReceivedResponse,
         admitted: ExchangeRequest,
-        resumeWriter: ResumeWriter?
+        recorder: BodyRecorder?
     ) -> Response {
         let context = admitted.plan.context
         if store.isForCache(received, to: admitted.plan), let entry = store.entry(of: received, to: admitted) {
-            resumeWriter?.end()
+            recorder?.end()
             store.store(entry, admitted: admitted)
             return response(from: received, to: context).storing(entry.stored, for: context)
         }
@@ -106,13 +106,13 @@ extension Pipeline {
     private func validatedAndStored(
         _ received: ReceivedResponse,
         admitted: ExchangeRequest,
-        resumeWriter: ResumeWriter?
+        recorder: BodyRecorder?
     ) async throws(ConnectionError) -> Response {
         let context = admitted.plan.context
         let response = response(from: received, to: context)
         // Interceptors do not validate redirects that are followed.
         if !exchangeEnvironment.interceptors.isEmpty, !isFollowed(response, from: context) {
-            try await validate(response, for: context, resumeWriter: resumeWriter)
+            try await validate(response, for: context, recorder: recorder)
         }
         guard store.isForCache(received, to: admitted.plan) else {
             if response.exchange != nil, await mayStore(response, for: context) {
@@ -121,34 +121,20 @@ extension Pipeline {
             return response
         }
         let mayStore = await mayStore(response, for: context)
-        if mayStore, received.status == .partialContent { await storePart(received, admitted: admitted) }
+        if mayStore, received.status == .partialContent { await store.storePart(received, admitted: admitted) }
         guard mayStore, let entry = store.entry(of: received, to: admitted) else {
-            await resumeWriter?.discard()
+            await recorder?.discard()
             return response
         }
-        let isWritten = await resumeWriter?.finish(as: entry) ?? false
+        let isWritten = await recorder?.finish(as: entry) ?? false
         store.store(entry, admitted: admitted, isWritten: isWritten)
         return response.storing(entry.stored, for: context)
-    }
-
-    /// Marks stale what an unsafe request has changed. A cache that cannot be written is reported.
-    func invalidate(after received: ReceivedResponse, to context: RequestContext) async {
-        do throws(CacheError) { try await store.invalidate(after: received, to: context) } catch {
-            lookup.report(error)
-        }
-    }
-
-    /// Marks stale what an unsafe request without a response may have changed.
-    func invalidate(after error: ConnectionError, to context: RequestContext) async {
-        do throws(CacheError) { try await store.invalidate(after: error, to: context) } catch {
-            lookup.report(error)
-        }
     }
 
     private func validate(
         _ response: Response,
         for context: RequestContext,
-        resumeWriter: ResumeWriter?
+        recorder: BodyRecorder?
     ) async throws(ConnectionError) {
         do throws(ConnectionError) {
             // Others may wait for the response.
@@ -158,7 +144,7 @@ extension Pipeline {
                 }
             }
         } catch {
-            await resumeWriter?.discard()
+            await recorder?.discard()
             throw error
         }
     }

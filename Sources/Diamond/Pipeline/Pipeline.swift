@@ -28,7 +28,6 @@ final class Pipeline: Sendable {
     let lanes: Lanes
     /// The recent invalidations: those of the cache, if there is one.
     let invalidations: InvalidationLog
-    let resumeStore: ResumeStore
     /// The refreshes of responses that were served stale.
     let refreshes = TaskSet()
     /// The running refreshes, by the key of the stored response, which has one refresh at a time.
@@ -85,7 +84,6 @@ final class Pipeline: Sendable {
         self.replays = replays
         self.reachability = reachability
         invalidations = cache?.invalidations ?? InvalidationLog()
-        resumeStore = ResumeStore(cache: cache, kind: cacheKind, activity: activity)
         time = RequestTime(
             clock: exchangeEnvironment.retryCoordinator.clock, retry: retry,
             waits: exchangeEnvironment.retryCoordinator.waits)
@@ -97,13 +95,15 @@ final class Pipeline: Sendable {
             servesDisconnected: usesHTTPRules, passesCoding: environment.gateway != nil, activity: activity,
             now: exchangeEnvironment.now)
         builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
+        let unshared = UnsharedKeys()
         sharing = ExchangeSharing(
-            lookup: lookup, invalidations: invalidations, time: time, isGateway: environment.gateway != nil)
+            unshared: unshared, lookup: lookup, invalidations: invalidations, time: time,
+            isGateway: environment.gateway != nil)
         admission = Admission(
             lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
         store = ResponseStore(
-            cache: cache, kind: cacheKind, targets: cacheTargets, storesPosts: usesHTTPRules, environment: environment,
-            invalidations: invalidations, hasCookies: exchangeEnvironment.cookies != nil)
+            lookup: lookup, storesPosts: usesHTTPRules, environment: environment, invalidations: invalidations,
+            unshared: unshared, hasCookies: exchangeEnvironment.cookies != nil)
     }
 
     // MARK: One request

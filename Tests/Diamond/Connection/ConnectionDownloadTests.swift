@@ -272,7 +272,7 @@ import Testing
             room.withLock { $0 -= count }
             return Foundation.write(descriptor, bytes.baseAddress, count)
         }
-        let part = DownloadFile(later: file, limit: .max, write: write)
+        let part = DownloadFile(file, limit: .max, write: write)
         let caller = Caller(run: StubRun(part))
         await #expect {
             _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: caller)
@@ -347,7 +347,7 @@ import Testing
         let engine = engine { $0.transport = transport }
         let place = ConnectionFile(file)
         place.close(after: .failure(.cancelled))
-        let caller = Caller(run: StubRun(DownloadFile(later: file, limit: .max)))
+        let caller = Caller(run: StubRun(DownloadFile(file, limit: .max)))
         await #expect {
             _ = try await place.response(to: Request("http://h/"), over: engine.pipeline, for: caller)
         } throws: { ($0 as? ConnectionError)?.code == .cancelled }

@@ -57,7 +57,6 @@ import Testing
         await untilTrue { [recorder] in recorder.hasEnded(count) }
         #expect(engine.activity.counts == ActivityCounts() && engine.connections.isEmpty, note)
         #expect(engine.lanes.running == 0 && engine.lanes.waiting == 0, note)
-        #expect(engine.lanes.state.withLock { $0.decided.isEmpty }, note)
         await engine.close()
         #expect(try temporary.integrity() == "ok", note)
     }
@@ -80,7 +79,7 @@ private final class EngineReferences: Sendable {
         let parts = [
             Part(name: "members", value: engine.members), Part(name: "pipeline", value: pipeline),
             Part(name: "exchanges", value: pipeline.sharing.exchanges),
-            Part(name: "partials", value: pipeline.resumeStore),
+            Part(name: "partials", value: pipeline.store.locks),
             Part(name: "lanes", value: engine.lanes), Part(name: "cache", value: engine.cache),
         ]
         noted.withLock { $0 += parts }

@@ -5,10 +5,10 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `The lock of a partial response` {
-    private let store = ResumeStore(cache: nil, kind: .private, activity: Activity())
+    private let locks = ResumeLocks()
 
     private func lock(_ number: UInt8 = 1) -> ResumeLock {
-        ResumeLock(of: .entry(RequestKey(of: [number])), in: store)
+        ResumeLock(of: .entry(RequestKey(of: [number])), in: locks)
     }
 
     @Test func `the lock of a partial response is held by one exchange at a time`() async {
@@ -25,7 +25,7 @@ import Testing
         let first = lock()
         #expect(first.acquire())
         first.cancel()
-        let all = Task { [store] in await store.waitForCanceled() }
+        let all = Task { [locks] in await locks.waitForCanceled() }
         let second = lock()
         let one = Task { await second.waitUntilFree() }
         for _ in 0..<100 { await Task.yield() }
@@ -58,7 +58,7 @@ import Testing
         isOver.withLock { $0 = true }
         first.release()
         #expect(await task.value)
-        await store.waitForCanceled()
+        await locks.waitForCanceled()
     }
 
     @Test func `the lock is released when it is deallocated`() async {
@@ -71,9 +71,9 @@ import Testing
 
     @Test func `a lock belongs to one request or one connection only`() {
         let (slot, other) = (ResumeSlot(), ResumeSlot())
-        let held = [lock(1), lock(2)] + [slot, other].map { ResumeLock(of: .slot(ObjectIdentifier($0)), in: store) }
+        let held = [lock(1), lock(2)] + [slot, other].map { ResumeLock(of: .slot(ObjectIdentifier($0)), in: locks) }
         #expect(held.map { $0.acquire() } == [true, true, true, true])
-        #expect(!ResumeLock(of: .slot(ObjectIdentifier(slot)), in: store).acquire())
+        #expect(!ResumeLock(of: .slot(ObjectIdentifier(slot)), in: locks).acquire())
     }
 
     @Test func `a lock is not acquired again after its release`() {

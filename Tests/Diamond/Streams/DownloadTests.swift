@@ -390,7 +390,7 @@ import Testing
             written.withLock { $0 += count }
             return count
         }
-        let full = try DownloadFile(file, limit: .max, write: write)
+        let full = DownloadFile(file, limit: .max, write: write)
         await #expect { _ = try await engine.pipeline.download(Request("http://h/"), into: full) } throws: { error in
             let error = error as? ConnectionError
             return error?.code == .cannotWrite && error?.message.contains("No space left on device") == true

@@ -101,6 +101,67 @@ import Testing
         _ = await download.result
     }
 
+    /// Returns a function that writes to a disk of a size, which holds the part file and another one.
+    private static func disk(of size: Int, isFull: Guarded<Bool>) -> DownloadFile.Write {
+        let part = Guarded<Int32?>(nil)
+        let other = Guarded(0)
+        return { descriptor, bytes in
+            let part = part.withLock { part in
+                part = part ?? descriptor
+                return part ?? descriptor
+            }
+            // The other file may have holes.
+            if descriptor != part, PartFile.size(of: descriptor) == 0 { other.withLock { $0 = 0 } }
+            guard Int(PartFile.size(of: part)) + other.withLock({ $0 }) + bytes.count <= size else {
+                isFull.withLock { $0 = true }
+                errno = ENOSPC
+                return -1
+            }
+            if descriptor != part { other.withLock { $0 += bytes.count } }
+            return Foundation.write(descriptor, bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// Downloads to a disk of a size with an engine of its own.
+    private func code(by server: RangeServer, diskSize: Int, isFull: Guarded<Bool>) async -> ConnectionError.Code? {
+        let engine = temporary.engine(server.transport) { $0.seal = AESGCMSeal.first }
+        let target = DownloadFile(
+            file, limit: .max, seal: AESGCMSeal.first, write: Self.disk(of: diskSize, isFull: isFull))
+        let code: ConnectionError.Code?
+        do throws(ConnectionError) {
+            _ = try await engine.pipeline.download(Self.request(), into: target)
+            code = nil
+        } catch { code = error.code }
+        await engine.close()
+        return code
+    }
+
+    @Test(arguments: [1, 8, 55]) func `a download of a sealed store completes where the disk has no room for it twice`(
+        chunks: Int
+    ) async throws {
+        let server = Self.server([])
+        let isFull = Guarded(false)
+        #expect(await code(by: server, diskSize: 56 * Self.chunk + chunks << 17, isFull: isFull) == nil)
+        #expect(isFull.withLock { $0 })
+        #expect(try Data(contentsOf: file) == server.body && recorded().isEmpty)
+        #expect(folder.names == ["cities-marker.zip"] && server.ranges == [nil])
+    }
+
+    @Test func `a download of a sealed store stays where its end finds no room, and completes when there is some`()
+        async throws
+    {
+        let server = Self.server([])
+        let isFull = Guarded(false)
+        #expect(await code(by: server, diskSize: 56 * Self.chunk, isFull: isFull) == .cannotWrite)
+        #expect(isFull.withLock { $0 })
+        #expect(try folder.names == recorded().map(\.part))
+        #expect(await code(by: server) == nil)
+        // No byte of the body is received again.
+        #expect(server.ranges == [nil, "bytes=\(server.body.count)-"])
+        #expect(try Data(contentsOf: file) == server.body && recorded().isEmpty)
+        #expect(folder.names == ["cities-marker.zip"])
+    }
+
     @Test func `a download in clear is not continued by an engine with a seal`() async throws {
         let server = Self.server([.broken(1 << 20)])
         let clear = temporary.engine(server.transport)

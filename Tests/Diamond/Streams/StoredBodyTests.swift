@@ -226,7 +226,7 @@ import Testing
             return -1
         }
         let url = temporary.directory.appending(path: "download")
-        let file = isFull ? try DownloadFile(url, limit: .max, write: full) : try DownloadFile(url, limit: 5)
+        let file = isFull ? DownloadFile(url, limit: .max, write: full) : DownloadFile(url, limit: 5)
         let request = Request(server.url, cache: .networkElseCache)
         await #expect { _ = try await engine.pipeline.download(request, into: file) } throws: {
             ($0 as? ConnectionError)?.code == (isFull ? .cannotWrite : .bodyTooLarge)

@@ -315,7 +315,7 @@ import Testing
             if writes.withLock({ $0 }) == 3 { try? temporary.execute("DELETE FROM entry") }
             return Foundation.write(descriptor, bytes.baseAddress, bytes.count)
         }
-        let place = try DownloadFile(file, limit: .max, write: goes)
+        let place = DownloadFile(file, limit: .max, write: goes)
         #expect(try await engine.pipeline.download(Request(server.url), into: place).size == 6)
         #expect(try String(contentsOf: file, encoding: .utf8) == "second" && writes.withLock { $0 } == 4)
         #expect(dropped.withLock { $0 }.isEmpty)

@@ -26,8 +26,17 @@ extension Cache {
     }
 
     /// Erases the row of a partial entry. If that fails, the search for leftovers finds the row later.
-    func erase(_ row: PartialRow) async {
-        _ = try? await change { (connection) throws(SQLiteError) in try CacheTable.delete(row, on: connection) }
+    func erase(_ row: PartialRow) async { await erase(row.id, of: row.entry.key, checksum: row.checksum) }
+
+    /// Erases a partial body, unless another writer has changed it.
+    func erase(_ body: PartialBody) async {
+        await erase(body.outline.id, of: body.outline.key, checksum: body.outline.checksum)
+    }
+
+    private func erase(_ id: Int64, of key: RequestKey, checksum: Int64) async {
+        _ = try? await change { (connection) throws(SQLiteError) in
+            try CacheTable.deletePart(id, of: key, checksum: checksum, on: connection)
+        }
     }
 
     /// Counts and reports a body written in pieces that is now complete on disk.

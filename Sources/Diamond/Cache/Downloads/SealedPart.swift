@@ -20,6 +20,15 @@ struct SealedPart: Sendable {
         let end: Int64
     }
 
+    /// The numbers that a chunk begins with.
+    private struct Lengths {
+        let name: Int
+        let sealed: Int
+
+        /// The bytes of the chunk after its numbers.
+        var sum: Int { name + sealed }
+    }
+
     /// The most bytes of a chunk after its numbers.
     private static let largestChunk = 4 * CacheTable.chunkSize
 
@@ -112,29 +121,60 @@ struct SealedPart: Sendable {
         if !rest.isEmpty { try body(rest) }
     }
 
+    /// Calls a closure with all bytes and their offset in clear, a chunk at a time and the last one first, and then cuts
+    /// the chunk off. After a failure, the contents are the chunks before it.
+    ///
+    /// - Throws: `POSIXError` with the code `EIO` if a chunk in the file has changed.
+    mutating func removeAll(
+        read: Read, truncate: (_ size: Int64) throws -> Void, _ body: (Data, Int64) throws -> Void
+    ) throws {
+        var starts: [Int64] = [0]
+        for _ in 0..<count {
+            guard let lengths = try lengths(at: starts[starts.count - 1], read: read) else { throw POSIXError(.EIO) }
+            starts.append(starts[starts.count - 1] + 8 + Int64(lengths.sum))
+        }
+        if !rest.isEmpty { try body(rest, Int64(count * CacheTable.chunkSize)) }
+        rest = Data()
+        try truncate(end)
+        while count > 0 {
+            let start = starts[count - 1]
+            guard let chunk = try chunk(count - 1, at: start, read: read), chunk.bytes.count == CacheTable.chunkSize
+            else { throw POSIXError(.EIO) }
+            try body(chunk.bytes, Int64((count - 1) * CacheTable.chunkSize))
+            try truncate(start)
+            count -= 1
+            end = start
+        }
+    }
+
     /// Returns a chunk; `nil` if it is not accepted.
     private func chunk(_ number: Int, at offset: Int64, read: Read) throws -> Chunk? {
-        let head = try read(offset, 8)
-        guard head.count == 8 else { return nil }
-        let lengths = head.withUnsafeBytes { bytes in
-            [0, 4].map { Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: UInt32.self))) }
-        }
-        let length = lengths[0] + lengths[1]
-        guard length <= Self.largestChunk else { return nil }
-        let content = try read(offset + 8, length)
-        guard content.count == length else { return nil }
-        let keyID = String(decoding: content.prefix(lengths[0]), as: UTF8.self)
+        guard let lengths = try lengths(at: offset, read: read) else { return nil }
+        let content = try read(offset + 8, lengths.sum)
+        guard content.count == lengths.sum else { return nil }
+        let keyID = String(decoding: content.prefix(lengths.name), as: UTF8.self)
         do {
             let bytes = try seal.open(
-                Data(content.dropFirst(lengths[0])), keyID: keyID, context: context(number))
+                Data(content.dropFirst(lengths.name)), keyID: keyID, context: context(number))
             guard !bytes.isEmpty, bytes.count <= CacheTable.chunkSize else { return nil }
-            return Chunk(bytes: bytes, end: offset + 8 + Int64(length))
+            return Chunk(bytes: bytes, end: offset + 8 + Int64(lengths.sum))
         } catch let error as CacheSealError where error.code == .notAuthentic {
             return nil
         } catch let error as CacheSealError where error.code == .unknownKey && number > 0 {
             // The name of the key may have changed. The chunks before it are known to be right.
             return nil
         }
+    }
+
+    /// Returns the numbers that a chunk begins with; `nil` if there is no chunk.
+    private func lengths(at offset: Int64, read: Read) throws -> Lengths? {
+        let head = try read(offset, 8)
+        guard head.count == 8 else { return nil }
+        let numbers = head.withUnsafeBytes { bytes in
+            [0, 4].map { Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: UInt32.self))) }
+        }
+        let lengths = Lengths(name: numbers[0], sealed: numbers[1])
+        return lengths.sum <= Self.largestChunk ? lengths : nil
     }
 
     private func context(_ number: Int) -> Data { Data("diamond 1 part \(number)\n\(id)".utf8) }

@@ -74,12 +74,14 @@ extension CacheTable {
     }
 
     /// Removes a partial entry, unless another writer has changed it.
-    static func delete(_ row: PartialRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func deletePart(
+        _ id: Int64, of key: RequestKey, checksum: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
         let statement = try connection.statement(
             "DELETE FROM entry WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1")
-        try statement.bind(row.id, at: 1)
-        try statement.bind(row.entry.key.bytes, at: 2)
-        try statement.bind(row.checksum, at: 3)
+        try statement.bind(id, at: 1)
+        try statement.bind(key.bytes, at: 2)
+        try statement.bind(checksum, at: 3)
         try statement.run()
     }
 

@@ -76,7 +76,7 @@ final class ConnectionFile: Sendable {
     private func part(of request: Request, seal: (any CacheSeal)?) throws(ConnectionError) -> DownloadFile {
         let part = state.withLock { state -> DownloadFile? in
             guard !state.isClosed else { return nil }
-            let part = state.part ?? DownloadFile(later: url, limit: request.bodyLimit ?? .max, seal: seal)
+            let part = state.part ?? DownloadFile(url, limit: request.bodyLimit ?? .max, seal: seal)
             state.part = part
             return part
         }

@@ -111,7 +111,8 @@ extension Engine {
         limit: Int = .max,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ConnectionError) -> Download {
-        let target = try DownloadFile(file, limit: limit, seal: pipeline.seal, progress: progress)
+        let target = DownloadFile(file, limit: limit, seal: pipeline.seal, progress: progress)
+        try target.open()
         return try await pipeline.download(request, into: target)
     }
 

@@ -56,7 +56,7 @@ extension Transfer {
         response.secrets = head.secrets
         response.cacheStatus = destination.cacheStatus
         environment.retryCoordinator.noteHead(of: admission, from: destination.origin)
-        response.cacheStatus?.isStored = await options.recorder?.begin(head) ?? false
+        response.cacheStatus?.isStored = await recorder?.open(head) ?? false
         try await destination.sink.begin(response)
     }
 
@@ -70,7 +70,7 @@ extension Transfer {
             meter.receive(count)
             try check(Int64(count), limit: sink.limit)
             try await sink.append(piece)
-            let isStored = await options.recorder?.append(piece) ?? false
+            let isStored = await recorder?.append(piece) ?? false
             if !isStored, sink.isForCacheAlone { throw .cancelled(requestMayHaveBeenSent: true) }
         }
     }

@@ -37,7 +37,7 @@ final class Transfer: Sendable {
     private let adaptedHeaders: Set<String>
     /// The partial response that is resumed.
     let resumed: IndirectOptional<PartialResponse>
-    let resumeWriter: (any ResumeWriting)?
+    let recorder: (any BodyRecording)?
     /// The attempts that have led to this transfer.
     let history: RetryHistory
     let admission: CircuitBreaker.Admission
@@ -50,7 +50,7 @@ final class Transfer: Sendable {
         of options: ExchangeOptions,
         removals: Int?,
         resuming resumed: IndirectOptional<PartialResponse>,
-        resumeWriter: (any ResumeWriting)?,
+        recorder: (any BodyRecording)?,
         history: RetryHistory,
         admission: CircuitBreaker.Admission,
         in environment: ExchangeEnvironment
@@ -60,7 +60,7 @@ final class Transfer: Sendable {
         adaptedHeaders = outgoing.adaptedHeaders
         self.removals = removals
         self.resumed = resumed
-        self.resumeWriter = resumeWriter
+        self.recorder = recorder
         self.history = history
         self.admission = admission
         self.options = options
@@ -131,13 +131,13 @@ final class Transfer: Sendable {
         case .complete: return Completion(end: .received(resumed.completed(by: head), answered: head.status))
         case .keep: return await receiveAll(body, head: head, leaving: self.resumed)
         case .replace:
-            await resumeWriter?.discard()
+            await recorder?.discard()
             return await receiveNew(body, head: head)
         case .restart:
-            await resumeWriter?.discard()
+            await recorder?.discard()
             return Completion(end: .refused(head.status, head.headers))
         case .contradict:
-            await resumeWriter?.discard()
+            await recorder?.discard()
             return Completion(end: .failed(Self.contradiction, head: .some(head)))
         }
     }
@@ -206,12 +206,12 @@ final class Transfer: Sendable {
         meter.expect(partial.content.completeLength)
         do throws(TransportError) {
             try check(Int64(partial.content.completeLength), limit: limit(of: partial.received))
-            await resumeWriter?.begin(partial)
+            await recorder?.begin(partial)
             try await receive(body, into: &partial)
         } catch {
             // A body that exceeds its limit would do so again. Bytes that a sink has refused leave a gap.
             let isResumable = ![.bodyTooLarge, .destinationFailed].contains(error.code) && partial.isWorthSaving
-            if !isResumable { await resumeWriter?.discard() }
+            if !isResumable { await recorder?.discard() }
             return Completion(
                 end: .failed(error, head: .some(head)), partialResponse: isResumable ? .some(partial) : .none)
         }
@@ -226,7 +226,7 @@ final class Transfer: Sendable {
             meter.receive(count)
             try check(Int64(count), limit: limit(of: partial.received))
             if partial.received.isInSink { try await options.destination?.sink.append(piece) }
-            await resumeWriter?.append(piece)
+            await recorder?.append(piece)
         }
     }
 
@@ -238,7 +238,7 @@ final class Transfer: Sendable {
             return Completion(end: .received(partial.received, answered: head.status))
         }
         guard missing > 0 else {
-            await resumeWriter?.discard()
+            await recorder?.discard()
             return Completion(end: .refused(head.status, partial.received.headers))
         }
         let message = "the rest of the body ended \(missing) bytes early: try again"

@@ -125,6 +125,12 @@ final class RequestContext: Sendable {
     /// Whether a response that breaks can be continued.
     var isContinuable: Bool { resolved.isContinuable && caller.upload == nil }
 
+    /// Returns the maximum number of bytes of a response's body.
+    func bodyLimit(in environment: ExchangeEnvironment) -> Int {
+        guard let limit = resolved.bodyLimit else { return environment.bodyLimit }
+        return traits.contains(.afterSink) ? min(limit, environment.bodyLimit) : limit
+    }
+
     /// Whether a redirect can be followed; `false` if it repeats a body that was read and cannot be read again.
     func canFollow(_ response: Response) -> Bool {
         caller.upload?.isConsumed != true || Redirect.dropsBody(status: response.status.code, method: wire.method)

@@ -24,6 +24,12 @@ final class UnsharedKeys: Sendable {
         }
     }
 
+    /// Notes whether the response to a request could be shared.
+    func note(_ isShared: Bool, of plan: ExchangePlan) {
+        guard plan.isShareable, let key = plan.context.identity?.key else { return }
+        if isShared { remove(key) } else { insert(key) }
+    }
+
     func remove(_ key: RequestKey) { state.withLock { $0.remove(key) } }
 }
 

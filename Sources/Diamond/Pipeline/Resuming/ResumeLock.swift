@@ -1,6 +1,45 @@
 import DiamondSQLite
 
-/// The lock of one exchange for a location in the ``ResumeStore``. Released at the latest when it is deallocated.
+/// The places where exchanges leave partial responses. One exchange at a time writes each, with a ``ResumeLock``. A file
+/// has a lock of its own.
+///
+/// A canceled exchange saves the received bytes before it releases the lock. The next exchange waits for that, but never
+/// for an exchange that continues.
+final class ResumeLocks: Sendable {
+    /// The place of a partial response.
+    enum Location: Hashable {
+        /// The partial entry of a request, or those of its variants.
+        case entry(RequestKey)
+        case slot(ObjectIdentifier)
+    }
+
+    fileprivate struct Holder {
+        /// Whether its exchange was canceled, and will soon release the lock.
+        var isCanceled = false
+        var waiters: [Promise<Void>] = []
+    }
+
+    fileprivate let holders = Guarded<[Location: Holder]>([:])
+
+    /// Waits until all canceled exchanges have saved their partial responses, or the waiting task is canceled.
+    func waitForCanceled() async {
+        while !Task.isCancelled, let location = holders.withLock({ $0.first { $0.value.isCanceled }?.key }) {
+            await waiter(for: location)?.value {}
+        }
+    }
+
+    /// Returns a waiter for the release by a canceled holder; `nil` if there is none.
+    fileprivate func waiter(for location: Location) -> Promise<Void>? {
+        holders.withLock { holders in
+            guard holders[location]?.isCanceled == true else { return nil }
+            let waiter = Promise<Void>()
+            holders[location]?.waiters.append(waiter)
+            return waiter
+        }
+    }
+}
+
+/// The lock of one exchange for a place in the ``ResumeLocks``. Released at the latest when it is deallocated.
 final class ResumeLock: Sendable {
     private struct State {
         var isHeld = false
@@ -10,14 +49,14 @@ final class ResumeLock: Sendable {
         var isClosed = false
     }
 
-    // Locked before the store's state, never after it.
+    // Locked before the holders, never after them.
     private let state = Guarded(State())
-    private let location: ResumeStore.Location
-    private let store: ResumeStore
+    private let location: ResumeLocks.Location
+    private let locks: ResumeLocks
 
-    init(of location: ResumeStore.Location, in store: ResumeStore) {
+    init(of location: ResumeLocks.Location, in locks: ResumeLocks) {
         self.location = location
-        self.store = store
+        self.locks = locks
     }
 
     deinit { release() }
@@ -29,8 +68,8 @@ final class ResumeLock: Sendable {
     ///
     /// - Returns: `false` if another exchange has it, or the waiting task is canceled.
     func waitUntilFree() async -> Bool {
-        while !Task.isCancelled, let waiter = store.waiter(for: location) { await waiter.value {} }
-        return store.isFree(location)
+        while !Task.isCancelled, let waiter = locks.waiter(for: location) { await waiter.value {} }
+        return locks.holders.withLock { $0[location] == nil }
     }
 
     /// Acquires the lock. This fails if its exchange was canceled before, because the next exchange may have read the
@@ -40,7 +79,12 @@ final class ResumeLock: Sendable {
     func acquire() -> Bool {
         state.withLock { state in
             state.wasRequested = true
-            if !state.isHeld, !state.isClosed { state.isHeld = store.addHolder(of: location) }
+            guard !state.isHeld, !state.isClosed else { return state.isHeld }
+            state.isHeld = locks.holders.withLock { holders in
+                guard holders[location] == nil else { return false }
+                holders[location] = ResumeLocks.Holder()
+                return true
+            }
             return state.isHeld
         }
     }
@@ -49,15 +93,15 @@ final class ResumeLock: Sendable {
     func cancel() {
         state.withLock { state in
             state.isClosed = true
-            if state.isHeld { store.cancelHolder(of: location) }
+            if state.isHeld { locks.holders.withLock { $0[location]?.isCanceled = true } }
         }
     }
 
     func release() {
-        let holder = state.withLock { state -> ResumeStore.Holder? in
+        let holder = state.withLock { state -> ResumeLocks.Holder? in
             defer { state.isHeld = false }
             state.isClosed = true
-            return state.isHeld ? store.removeHolder(of: location) : nil
+            return state.isHeld ? locks.holders.withLock { $0.removeValue(forKey: location) } : nil
         }
         for waiter in holder?.waiters ?? [] { waiter.fulfill(with: ()) }
     }

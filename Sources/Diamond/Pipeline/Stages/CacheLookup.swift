@@ -76,6 +76,17 @@ struct CacheLookup: Sendable {
         return Fallback(stored: stored, source: isFresh ? .cache : .stale, kind: fallback)
     }
 
+    /// Whether a stored response is returned instead of a response with this status. The body has not been read then,
+    /// and may be of any size.
+    func isReplaced(_ status: HTTPResponse.Status, for plan: ExchangePlan) -> Bool {
+        let context = plan.context
+        let isFailure = context.policy.mode == .networkElseCache ? status.code >= 500 : ServerFailure.isOne(status)
+        guard plan.stored != nil, plan.isAwaited, context.policy.mode.mayFallBack, isFailure,
+            let fallback = fallback(for: context)
+        else { return false }
+        return fallback.kind != .disconnected
+    }
+
     /// Whether the stored response of a plan is served if the server cannot be reached.
     func isAnsweredOffline(_ plan: ExchangePlan) -> Bool {
         guard plan.isAwaited, let stored = plan.stored,
@@ -134,9 +145,10 @@ struct CacheLookup: Sendable {
     /// The maximum number of bytes of a body that a gateway reads into memory.
     private static let memoryLimit = 64 << 10
 
-    /// Reports a failure of the cache, except a lost entry, which is reported when it is removed.
+    /// Reports a failure of the cache, except those that are expected: an entry was erased, replaced or, as reported
+    /// then, damaged, or a body exceeds the store's bound.
     func report(_ error: CacheError) {
-        guard error.code != .entryGone, error.code != .corrupt else { return }
+        guard ![.entryGone, .corrupt, .bodyTooLarge].contains(error.code) else { return }
         activity.report(.cacheFailed(reason: error.message))
     }
 

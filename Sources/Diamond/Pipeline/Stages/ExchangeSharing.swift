@@ -15,7 +15,7 @@ struct ExchangeSharing: Sendable {
     let exchanges = Exchanges()
     /// The exchanges of a gateway, whose bodies are streamed.
     let streams = Streams()
-    let unshared = UnsharedKeys()
+    let unshared: UnsharedKeys
     let lookup: CacheLookup
     let invalidations: InvalidationLog
     let time: RequestTime
@@ -59,12 +59,6 @@ struct ExchangeSharing: Sendable {
         return SharedStreamKey(identity.key, headers: plan.context.wire.headers)
     }
 
-    /// Notes whether the response to a request could be shared.
-    func note(_ isShared: Bool, of plan: ExchangePlan) {
-        guard plan.isShareable, let key = plan.context.identity?.key else { return }
-        if isShared { unshared.remove(key) } else { unshared.insert(key) }
-    }
-
     /// Joins the running exchange, or starts one, and waits for its outcome.
     ///
     /// - Parameters:
@@ -79,21 +73,8 @@ struct ExchangeSharing: Sendable {
         exchange: @escaping Streams.Operation
     ) async -> ExchangeOutcome {
         defer { reader.noteEnd() }
-        let outcome = await streams.outcome(
-            for: key,
-            waiter: plan.context.caller,
-            at: invalidations.now,
-            isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
-            isNeeded: { !lookup.isSuperseded(plan) },
-            onEvent: reader.receive,
-            onJoin: whenJoined,
-            operation: exchange)
-        switch outcome {
-        case .value(let outcome): return outcome
-        case .dismissed: return ExchangeOutcome(.dismissed)
-        case .canceled: return ExchangeOutcome(.cancelled)
-        case nil: return ExchangeOutcome(.superseded(isCounted: false))
-        }
+        return await outcome(
+            of: streams, for: key, plan: plan, onEvent: reader.receive, whenJoined: whenJoined, exchange: exchange)
     }
 
     /// Joins the running exchange, or starts one, and waits for its outcome within the caller's time.
@@ -112,11 +93,15 @@ struct ExchangeSharing: Sendable {
         whenJoined: @escaping @Sendable () -> Void,
         exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {
+        var report: (@Sendable (ExchangeEvent) -> Void)?
+        if let run = plan.context.caller.run { report = { run.receive($0) } }
         guard let limit = limit.value else {
-            return await outcome(for: key, plan: plan, whenJoined: whenJoined, exchange: exchange)
+            return await outcome(
+                of: exchanges, for: key, plan: plan, onEvent: report, whenJoined: whenJoined, exchange: exchange)
         }
-        let (outcome, isLate) = await time.clock.limit(limit.rest) { [self] in
-            await self.outcome(for: key, plan: plan, whenJoined: whenJoined, exchange: exchange)
+        let (outcome, isLate) = await time.clock.limit(limit.rest) { [self, report] in
+            await self.outcome(
+                of: exchanges, for: key, plan: plan, onEvent: report, whenJoined: whenJoined, exchange: exchange)
         }
         guard isLate, !Task.isCancelled, case .failure(let error) = outcome.ending, error.code == .cancelled else {
             return outcome
@@ -124,21 +109,21 @@ struct ExchangeSharing: Sendable {
         return ExchangeOutcome(limit.error)
     }
 
-    private func outcome(
-        for key: SharedExchangeKey,
+    private func outcome<Key, Event>(
+        of exchanges: SingleFlight<Key, ExchangeOutcome, Event>,
+        for key: Key,
         plan: ExchangePlan,
+        onEvent: (@Sendable (Event) -> Void)?,
         whenJoined: @Sendable () -> Void,
-        exchange: @escaping Exchanges.Operation
+        exchange: @escaping SingleFlight<Key, ExchangeOutcome, Event>.Operation
     ) async -> ExchangeOutcome {
-        var report: (@Sendable (ExchangeEvent) -> Void)?
-        if let run = plan.context.caller.run { report = { run.receive($0) } }
         let outcome = await exchanges.outcome(
             for: key,
             waiter: plan.context.caller,
             at: invalidations.now,
             isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
-            onEvent: report,
+            onEvent: onEvent,
             onJoin: whenJoined,
             operation: exchange)
         switch outcome {
@@ -158,7 +143,7 @@ struct ExchangeSharing: Sendable {
 
 extension ExchangePlan {
     /// Whether the method and the conditions of a request allow to share its exchange.
-    fileprivate var isShareable: Bool { context.wire.method == .get && context.resolved.conditions.value == nil }
+    var isShareable: Bool { context.wire.method == .get && context.resolved.conditions.value == nil }
 }
 
 extension ExchangeEvent: FlightEvent {

@@ -6,8 +6,8 @@ extension ResponseStore {
     /// Marks stale what an unsafe request has changed: its URL, the URLs of the same origin that the response names,
     /// the groups that it names (RFC 9875 section 3), and the tags that the request names (``Request/invalidates``).
     /// The URLs are marked without a wait. Groups and tags wait for the disk, because only the file knows their
-    /// entries.
-    func invalidate(after received: ReceivedResponse, to context: RequestContext) async throws(CacheError) {
+    /// entries. A cache that cannot be written is reported.
+    func invalidate(after received: ReceivedResponse, to context: RequestContext) async {
         guard !context.wire.method.isSafe, mayHaveActed(received) else { return }
         let urls = [HTTPField.Name.location, .contentLocation]
             .compactMap { Redirect.target($0, of: received.headers, from: context.wire)?.url }
@@ -15,17 +15,17 @@ extension ResponseStore {
             .map { context.wire.entryURL(of: $0, environment.rules) }
         var names = CacheGroups.names(invalidatedBy: received.headers, origin: context.permitScope.origin)
         if !isToBeRepeated(received, method: context.wire.method) { names.formUnion(context.resolved.invalidates) }
-        try await invalidate(urls, names: names, for: context)
+        await invalidate(urls, names: names, for: context)
     }
 
     /// Marks stale what an unsafe request without a response may have changed. After a redirect this applies if the
     /// last hop was sent; the redirect has invalidated the URL of the hop before.
-    func invalidate(after error: ConnectionError, to context: RequestContext) async throws(CacheError) {
+    func invalidate(after error: ConnectionError, to context: RequestContext) async {
         guard !context.wire.method.isSafe else { return }
         // The cause is that of the last attempt, and of a single attempt the only source.
         let isCause = (error.cause as? TransportError)?.requestMayHaveBeenSent == true
         guard isCause || error.attempts.contains(where: \.mayHaveArrived) else { return }
-        try await invalidate([], names: context.resolved.invalidates, for: context)
+        await invalidate([], names: context.resolved.invalidates, for: context)
     }
 
     /// Whether the server has acted, or may have acted on an earlier attempt: a repeated DELETE is answered with 404.
@@ -44,14 +44,11 @@ extension ResponseStore {
     /// - Parameter urls: the URLs in addition to the request's own.
     private func invalidate(
         _ urls: [String], names: Tags, for context: RequestContext
-    ) async throws(CacheError) {
+    ) async {
         let urls = Set([context.wire.entryURL(environment.rules)] + urls)
         let key = ownKey(context.wire)
         markAtOnce(urls, key: key)
         let tags = names.map { CacheSelection.tag($0) }
-        defer {
-            invalidations.announce(CacheInvalidation(of: tags + (key.map { [.key($0)] } ?? []), changedURLs: urls))
-        }
         var failure: CacheError?
         for tag in tags {
             guard let cache else {
@@ -61,7 +58,8 @@ extension ResponseStore {
             // A tag that cannot be written is marked in memory, and so are those after it.
             do throws(CacheError) { try await cache.mark(tag) } catch { failure = failure ?? error }
         }
-        if let failure { throw failure }
+        invalidations.announce(CacheInvalidation(of: tags + (key.map { [.key($0)] } ?? []), changedURLs: urls))
+        if let failure { report(failure) }
     }
 
     private func markAtOnce(_ urls: Set<String>, key: RequestKey?) {

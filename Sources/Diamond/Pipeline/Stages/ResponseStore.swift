@@ -5,16 +5,39 @@ import HTTPTypes
 ///
 /// A response is as old as its request. If its entry was erased since then, it is not stored. If its entry was
 /// invalidated since then, it is stored as stale.
-struct ResponseStore: Sendable {
+///
+/// It is a class so that each ``BodyRecorder`` stores only a reference.
+final class ResponseStore: Sendable {
+    let lookup: CacheLookup
     let cache: Cache?
     let kind: CacheKind
-    /// The targeted fields of a shared cache (RFC 9213).
-    let targets: [HTTPField.Name]
+    /// The places where exchanges leave partial responses.
+    let locks = ResumeLocks()
     /// Whether responses to POST are stored for later GETs, also if their requests do not ask for it.
     let storesPosts: Bool
     let environment: Environment
     let invalidations: InvalidationLog
+    let unshared: UnsharedKeys
     let hasCookies: Bool
+
+    init(
+        lookup: CacheLookup, storesPosts: Bool, environment: Environment, invalidations: InvalidationLog,
+        unshared: UnsharedKeys, hasCookies: Bool
+    ) {
+        self.lookup = lookup
+        cache = lookup.cache
+        kind = lookup.kind
+        self.storesPosts = storesPosts
+        self.environment = environment
+        self.invalidations = invalidations
+        self.unshared = unshared
+        self.hasCookies = hasCookies
+    }
+
+    var isGateway: Bool { environment.gateway != nil }
+
+    /// Reports a failure of the cache.
+    func report(_ error: CacheError) { lookup.report(error) }
 
     // MARK: Decisions
 
@@ -40,11 +63,11 @@ struct ResponseStore: Sendable {
     /// - Parameter response: the header fields of a response with a body, whose coding the client may not accept.
     func rules(for context: RequestContext, adapted: Set<String>, coding response: HTTPFields = [:]) -> StoreRules {
         StoreRules(
-            kind: kind, targets: targets,
+            kind: kind, targets: lookup.targets,
             isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
             hasCredentials: kind == .shared && hasCredentials(context.wire, adapted: adapted),
-            acceptsCoding: environment.gateway == nil || context.wire.headers.accepts(codingOf: response),
-            secrets: secrets(of: context), passesCoding: environment.gateway != nil,
+            acceptsCoding: !isGateway || context.wire.headers.accepts(codingOf: response),
+            secrets: secrets(of: context), passesCoding: isGateway,
             keepsCookies: environment.gateway?.keepsCookies ?? false,
             selection: selection(context, adapted: adapted))
     }
@@ -59,7 +82,7 @@ struct ResponseStore: Sendable {
     /// Returns the secrets of the engine and of the request, which a server may repeat in its response; `nil` for a
     /// gateway, whose clients get the fields that the server has sent.
     private func secrets(of context: RequestContext) -> FieldSecrets? {
-        guard environment.gateway == nil else { return nil }
+        guard !isGateway else { return nil }
         let rules = environment.rules.own.union(context.wire.rules)
         return FieldSecrets(own: rules.union(IdentityRules(secrets: context.wire.secretPlaces)))
     }
@@ -86,54 +109,15 @@ struct ResponseStore: Sendable {
         return received.status.code < 500 || stored.status >= 500
     }
 
-    // MARK: Sharing
-
-    /// Whether all callers of an exchange may have its response. In the private cache of an app they are one user.
-    /// Another cache may give a response to others only if it may store it, and the response is fresh (RFC 9111 section
-    /// 4). In a shared cache, a response that sets a cookie is for one user.
-    func isForAll(_ received: ReceivedResponse, to context: RequestContext) -> Bool {
-        guard kind == .shared || environment.gateway != nil else { return true }
-        return isForAll(received, by: decision(on: received, to: context))
-    }
-
-    /// Whether all clients of a gateway may have a response.
-    ///
-    /// - Parameter decision: the decision on the response.
-    func isForAll(_ received: ReceivedResponse, by decision: StoreDecision) -> Bool {
-        guard decision.stored?.isFresh(at: received.receivedAt, maxAge: nil) == true else { return false }
-        return kind == .private || !received.headers.contains(.setCookie)
-    }
-
-    /// Returns the response to one client of a gateway as it would be stored for another client; `nil` if it would not
-    /// be served to that client.
-    func stored(
-        _ received: ReceivedResponse, to first: RequestContext, for other: RequestContext
-    ) -> StoredResponse? {
-        let decision = decision(on: received, to: other)
-        guard isForAll(received, by: decision), other.wire.headers.accepts(codingOf: received.headers) else {
-            return nil
-        }
-        let isSelected = decision.fields.map { selection(of: first, by: $0) == selection(of: other, by: $0) }
-        return isSelected ?? true ? decision.stored : nil
-    }
-
-    private func selection(of context: RequestContext, by fields: VariantFields) -> VariantSelection? {
-        context.identity.map { Variants(of: $0, context.wire, rules: environment.rules).selection(by: fields) }
-    }
-
-    /// Whether all callers of an exchange may have the response that it has confirmed.
-    func isForAll(_ confirmed: Confirmed, at now: Int64) -> Bool {
-        kind == .private && environment.gateway == nil
-            || !confirmed.isForOne && confirmed.stored.isFresh(at: now, maxAge: nil)
-    }
-
     // MARK: Storing
 
     /// Returns the entry that a response is stored as; `nil` if it may not be stored.
-    func entry(of received: ReceivedResponse, to admitted: ExchangeRequest) -> CacheEntry? {
+    ///
+    /// - Parameter known: the place where its body is written; `nil` if none is yet.
+    func entry(of received: ReceivedResponse, to admitted: ExchangeRequest, at known: Target? = nil) -> CacheEntry? {
         let plan = admitted.plan
         let decision = decision(on: received, to: plan.context)
-        guard let target = target(of: decision, for: plan.context, at: received.receivedAt),
+        guard let target = known ?? target(of: decision, for: plan.context, at: received.receivedAt),
             isCurrent(received, decision: decision, target: target.identity, admitted: admitted)
         else { return nil }
         guard let new = decision.stored else {

@@ -11,6 +11,11 @@ final class DownloadFile: DownloadTarget {
         var temporary: TemporaryFile?
         var size = 0
         var isComplete = false
+        /// The row that names the file, and its cache; `nil` if the received bytes are not recorded.
+        var row: KeptDownload?
+        var cache: Cache?
+        /// Whether the file is published or discarded, and has no row any more.
+        var isClosed = false
     }
 
     let url: URL
@@ -20,14 +25,13 @@ final class DownloadFile: DownloadTarget {
     /// The seal of the incomplete file; `nil` if it is in clear.
     private let seal: (any CacheSeal)?
     let resumeSlot = ResumeSlot()
-    let record = DownloadRecord()
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
-    /// Creates a download file that opens nothing before ``open()``, so that a download that waits for its permit holds
+    /// Creates a download file. It opens nothing before ``open()``, so that a download that waits for its permit holds
     /// no descriptor.
     init(
-        later url: URL,
+        _ url: URL,
         limit: Int,
         seal: (any CacheSeal)? = nil,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
@@ -40,20 +44,6 @@ final class DownloadFile: DownloadTarget {
         self.write = write
     }
 
-    /// Creates a download file and opens it at once.
-    ///
-    /// - Throws: `cannotWrite`.
-    convenience init(
-        _ url: URL,
-        limit: Int,
-        seal: (any CacheSeal)? = nil,
-        progress: (@Sendable (TransferProgress) -> Void)? = nil,
-        write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
-    ) throws(ConnectionError) {
-        self.init(later: url, limit: limit, seal: seal, progress: progress, write: write)
-        try open()
-    }
-
     var file: URL? { url }
     var size: Int { state.withLock { $0.size } }
 
@@ -61,7 +51,12 @@ final class DownloadFile: DownloadTarget {
 
     var isComplete: Bool { state.withLock { $0.isComplete } }
 
-    var isKept: Bool { record.isNamed }
+    /// Whether the store has a row of the file. It may have been erased.
+    var isKept: Bool {
+        let (row, cache) = state.withLock { ($0.row, $0.cache) }
+        guard let row, let cache else { return false }
+        return cache.has(row)
+    }
 
     /// Creates the temporary file.
     ///
@@ -101,15 +96,22 @@ final class DownloadFile: DownloadTarget {
     /// Syncs the file to the disk and renames it to its target, in place of any file there.
     func publish() async throws(ConnectionError) {
         do throws(TransportError) { try await perform { [url] in try $0.move(to: url.path) } } catch {
+            // A sealed part that has no room to be opened stays.
+            if seal != nil { state.withLock { $0.isComplete = false } }
             throw ConnectionError(error)
         }
-        record.close()
+        close()
     }
 
     /// Removes the temporary file and its row. Has no effect after ``publish()``.
     func discard() {
         state.withLock { $0.temporary }?.remove()
-        record.close()
+        close()
+    }
+
+    private func close() {
+        state.withLock { $0.isClosed = true }
+        removeRow()
     }
 
     private func perform<Value: Sendable>(
@@ -122,12 +124,53 @@ final class DownloadFile: DownloadTarget {
     }
 }
 
-extension DownloadFile: KeepableFile {
+/// The functions for the ``DownloadRecorder`` of the file.
+extension DownloadFile: RecordingSink {
+    func recorder(of plan: ExchangePlan, in store: ResponseStore) -> (any BodyRecording)? {
+        plan.context.isContinuable ? DownloadRecorder(plan.context, into: self, in: store) : nil
+    }
+
+    /// The absolute path of the complete file.
     var target: String {
         let path = url.path
         return path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
+    // MARK: The row
+
+    var row: KeptDownload? { state.withLock { $0.row } }
+
+    /// Sets the row; removes it instead if the file is published or discarded.
+    func set(_ row: KeptDownload, in cache: Cache) {
+        let isClosed = state.withLock { state in
+            guard !state.isClosed else { return true }
+            state.row = row
+            state.cache = cache
+            return false
+        }
+        if isClosed { cache.removeRecord(of: row) }
+    }
+
+    func removeRow() {
+        let (row, cache) = state.withLock { state in
+            defer { state.row = nil }
+            return (state.row, state.cache)
+        }
+        if let row { cache?.removeRecord(of: row) }
+    }
+
+    // MARK: The bytes
+
+    enum Adoption {
+        /// The file is continued after this number of bytes, at least 1.
+        case adopted(size: Int)
+        /// Another download writes the file, or its seal cannot open it now.
+        case inUse
+        /// The file is missing, too short, not one that Diamond has written, or its bytes have changed since.
+        case unusable
+    }
+
+    /// Continues the file of an earlier download instead of its own, which is empty.
     func adopt(_ download: KeptDownload) async -> Adoption {
         await withCheckedContinuation { waiter in
             queue.async { [self] in waiter.resume(returning: adopted(download)) }
@@ -163,12 +206,18 @@ extension DownloadFile: KeepableFile {
         return .adopted(size: size)
     }
 
+    /// Returns the values by which a row names the file with all bytes received so far.
+    ///
+    /// - Parameter isSynced: whether the file is synced to the disk before.
     func part(isSynced: Bool) async throws(TransportError) -> ReceivedPart {
         try await perform { try $0.part(isSynced: isSynced) }
     }
 
+    /// Gives the file a name that other processes leave. Called when a row has the name: a process that is killed
+    /// before leaves no file that nothing names.
     func keep() async throws(TransportError) { try await perform { try $0.keep() } }
 
+    /// Gives a kept file another name, so that no row names it.
     func release() async { try? await perform { try $0.release() } }
 }
 

@@ -116,11 +116,9 @@ final class TemporaryFile: Sendable {
     /// Syncs the file and renames it to its target. Even after a crash of the machine no incomplete file is at that
     /// path. Sealed contents are opened into another file.
     func move(to target: String) throws {
-        let (size, sealed) = contents.withLock { ($0.size, $0.sealed) }
-        if let sealed {
-            let clear = try TemporaryFile(for: target, write)
-            try sealed.forEach(read: read(at:atMost:)) { try clear.append($0) }
-            try clear.move(to: target)
+        let (size, isSealed) = contents.withLock { ($0.size, $0.sealed != nil) }
+        guard !isSealed else {
+            try opened(for: target).move(to: target)
             return remove()
         }
         try Self.check(ftruncate(descriptor, off_t(size)))
@@ -129,6 +127,31 @@ final class TemporaryFile: Sendable {
             try Self.check(rename(state.path, target))
             state.exists = false
         }
+    }
+
+    /// Returns another file with the sealed contents in clear. If the disk has no room for both, each chunk is cut off
+    /// when it is in the other file, the last one first: the rest is still a beginning, which a later download
+    /// continues.
+    private func opened(for target: String) throws -> TemporaryFile {
+        let clear = try TemporaryFile(for: target, write)
+        try contents.withLock { contents in
+            do {
+                try contents.sealed?.forEach(read: read(at:atMost:)) { try clear.append($0) }
+            } catch let error as POSIXError where [.ENOSPC, .EDQUOT].contains(error.code) {
+                try clear.empty()
+                try clear.takeAll(from: &contents, of: self)
+            }
+        }
+        return clear
+    }
+
+    private func takeAll(from contents: inout Contents, of file: TemporaryFile) throws {
+        let size = contents.size
+        defer { contents.size = contents.sealed?.size ?? 0 }
+        try contents.sealed?.removeAll(
+            read: file.read(at:atMost:), truncate: { try Self.check(ftruncate(file.descriptor, off_t($0))) },
+            put(_:at:))
+        self.contents.withLock { $0.size = size }
     }
 
     private func flush() throws {
@@ -287,4 +310,14 @@ final class TemporaryFile: Sendable {
         guard result < 0 else { return }
         throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
     }
+}
+
+/// The values by which a row names a file.
+struct ReceivedPart: Sendable {
+    /// The name that the file has when it is kept, the same until it is emptied or released.
+    let name: String
+    /// The SHA-256 digest of the received bytes; empty if the file is sealed.
+    let digest: Data
+    /// The id of sealed contents; empty in clear.
+    let contentID: String
 }

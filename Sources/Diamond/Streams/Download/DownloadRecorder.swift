@@ -12,15 +12,15 @@ import HTTPTypes
 /// how many of its bytes are right (``ReceivedBytes``, ``SealedPart``), so that a killed process loses almost nothing.
 /// The row names bytes that a power failure does not destroy. The exchange that finds a row requests the rest, and the
 /// server confirms that it belongs to the same representation (``ResumeDecision``).
-actor DownloadRecorder: ResumeWriting {
+actor DownloadRecorder: BodyRecording {
     /// The number of bytes after which a row is written. A shorter download has none.
     static let firstStep = 256 << 10
     /// The number of bytes after which the file is synced, and its row written again.
     static let step = 4 << 20
 
     private let context: RequestContext
-    private let pipeline: Pipeline
-    private let file: any KeepableFile
+    private let store: ResponseStore
+    private let file: DownloadFile
     private let instant: InvalidationLog.Instant
 
     /// The head of the response that is being received.
@@ -34,24 +34,20 @@ actor DownloadRecorder: ResumeWriting {
     /// Whether nothing more is recorded, because writing has failed, or the row was erased meanwhile.
     private var isRefused = false
 
-    /// Creates a recorder; `nil` if the body does not go into a file, or the response cannot be resumed.
-    init?(_ plan: ExchangePlan, in pipeline: Pipeline) {
-        guard plan.context.isContinuable, let file = plan.context.caller.sink as? any KeepableFile else { return nil }
-        context = plan.context
-        self.pipeline = pipeline
+    init(_ context: RequestContext, into file: DownloadFile, in store: ResponseStore) {
+        self.context = context
+        self.store = store
         self.file = file
-        instant = pipeline.invalidations.now
+        instant = store.invalidations.now
     }
 
     /// The cache that records downloads. The rows are of private caches only.
-    private var cache: Cache? {
-        pipeline.cacheKind == .private ? pipeline.cache : nil
-    }
+    private var cache: Cache? { store.kind == .private ? store.cache : nil }
 
     private var isWanted: Bool { isWanted(since: instant) }
 
     private nonisolated func isWanted(since instant: InvalidationLog.Instant) -> Bool {
-        pipeline.invalidations.keeps(context, since: instant)
+        store.invalidations.keeps(context, since: instant)
     }
 
     /// Notes the number of bytes that the row names.
@@ -64,7 +60,7 @@ actor DownloadRecorder: ResumeWriting {
 
     func partialResponse(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
         if let own = file.resumeSlot.remove(for: request, where: isWanted(since:)) {
-            note(file.record.row?.size ?? 0)
+            note(file.row?.size ?? 0)
             return .some(own)
         }
         // The bytes in the file are of no use for this request, so the next response replaces them.
@@ -78,7 +74,7 @@ actor DownloadRecorder: ResumeWriting {
                 of: identity.key, request: identity.canonicalForm, to: file.target)
             return await adopted(from: downloads, in: cache)
         } catch {
-            pipeline.resumeStore.report(error)
+            store.report(error)
             return .none
         }
     }
@@ -93,10 +89,10 @@ actor DownloadRecorder: ResumeWriting {
             case .adopted(let size):
                 var download = download
                 download.size = size
-                file.record.set(download, in: cache)
+                file.set(download, in: cache)
                 // The download was canceled meanwhile. A file without the name of a kept one is removed when it is
                 // closed.
-                guard file.record.row != nil else {
+                guard file.row != nil else {
                     await file.release()
                     return .none
                 }
@@ -117,22 +113,30 @@ actor DownloadRecorder: ResumeWriting {
         isRefused = false
         if count == 0 { await clear() }
         // The head of the rest may forbid what the first one has allowed.
-        if file.record.row != nil, entry == nil { await refuse() }
+        if file.row != nil, entry == nil { await refuse() }
     }
 
-    func append(_ piece: Data) async {
+    // The body of a response that cannot be resumed is not recorded.
+    func open(_ head: ReceivedResponse) -> Bool {
+        self.head = nil
+        return false
+    }
+
+    func append(_ piece: Data) async -> Bool {
+        guard head != nil else { return false }
         count += piece.count
         if count - synced >= Self.step {
             await record()
         } else if recorded == 0, count >= Self.firstStep {
             await record(isSynced: false)
         }
+        return false
     }
 
     /// The entry of the response, if it were stored; `nil` if it may not be stored, or if its key is that of a variant.
     private var entry: CacheEntry? {
         guard let head, cache != nil, isWanted, !head.isPersonal else { return nil }
-        let decision = pipeline.store.decision(on: head, to: context)
+        let decision = store.decision(on: head, to: context)
         guard decision.fields == nil else { return nil }
         return decision.stored.flatMap { context.entry($0) }
     }
@@ -147,20 +151,20 @@ actor DownloadRecorder: ResumeWriting {
         do {
             let part = try await file.part(isSynced: isSynced)
             var download =
-                file.record.row
+                file.row
                 ?? KeptDownload(entry, part: part.name, for: file.target, size: size, writtenAt: 0)
             download.size = size
             download.digest = part.digest
             download.contentID = part.contentID
             download.writtenAt = cache.now()
-            file.record.set(try await cache.record(download), in: cache)
+            file.set(try await cache.record(download), in: cache)
             try await file.keep()
             // The identity may have logged out meanwhile, and the row must not outlive the logout.
             if !isWanted { await refuse() }
         } catch let error as CacheError {
-            pipeline.resumeStore.report(error)
+            store.report(error)
             // An older row stays valid if the disk is full.
-            if error.code == .entryGone || file.record.row == nil { await refuse() } else { isRefused = true }
+            if error.code == .entryGone || file.row == nil { await refuse() } else { isRefused = true }
         } catch {
             // The download itself will fail for the same reason.
             await refuse()
@@ -186,9 +190,9 @@ actor DownloadRecorder: ResumeWriting {
     /// names.
     private func clear() async {
         note(0)
-        guard file.record.row != nil else { return }
+        guard file.row != nil else { return }
         await file.release()
-        file.record.clear()
+        file.removeRow()
     }
 
     func save(_ response: PartialResponse, for request: TransportRequest) async {
