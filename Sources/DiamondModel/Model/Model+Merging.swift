@@ -19,6 +19,10 @@ extension Model {
 
     private func merge(_ object: [String: JSONValue]) throws {
         if hasMerged(object) { return }
+        // While calls wait in the queue, their changes stay, as in a response.
+        if let context, context.answerTime == nil, hasQueuedSaves {
+            return try context.applyingAnswer(of: context.order.next()) { try merge(object) }
+        }
         try checkID(object[Self.idKey].flatMap(ModelID.init(json:)))
         let staging = Staging()
         let plan = MergePlan(object, into: self, staging: staging)
@@ -46,7 +50,7 @@ extension Model {
     private var recordsMerges: Bool {
         guard let context = tracking.context else { return false }
         let hasOthers = context.answerTime.map(context.order.hasOthers) ?? false
-        return tracking.answerTimes != nil || hasOthers || !context.queuedCalls.isEmpty
+        return tracking.answerTimes != nil || hasOthers || !context.overlay.calls.isEmpty
     }
 
     /// Reads an array into a nested collection, and adds a repair for each rejected element.
