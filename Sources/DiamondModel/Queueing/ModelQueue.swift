@@ -118,6 +118,7 @@ struct ModelQueue {
         // Metadata of the app must not be read as ids.
         for name in ["id", "localID"] where subject.metadata[name] == nil { request.replay.metadata[name] = nil }
         request.replay.storesAnswer = true
+        model.noteFailure(nil)
         model.syncing.isEnqueueing = true
         defer { model.syncing.isEnqueueing = false }
         var sending: Task<ConnectionError?, Never>?
@@ -128,7 +129,6 @@ struct ModelQueue {
             sending = await send(request)
         }
         try context.refreshCalls(isWhole: false)
-        model.noteFailure(nil)
         return QueuedCall(context: context, type: type(of: model), key: key, call: call, sending: sending)
     }
 
