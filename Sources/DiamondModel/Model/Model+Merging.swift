@@ -6,7 +6,8 @@ extension Model {
     /// Merges JSON from the server: sets the properties whose keys are present, and clears their dirty bits.
     ///
     /// `null` and values of another type set the default; an id stays. Nested models and collections are merged, too. A
-    /// nested object with another id replaces the nested model.
+    /// nested object with another id replaces the nested model. While calls of the object wait in the queue, its unsaved
+    /// changes stay, with the new values as their base.
     ///
     /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects (also in a nested
     ///   model), and for an id that another live model has. Nothing is written then.
