@@ -107,30 +107,28 @@ import Testing
         func setID(_ id: ModelID?, of local: ModelID?) throws {}
     }
 
-    private func queueing(engine: Engine, replayer: Replayer, record: Record, cities: ModelCollection<City>)
+    private func queueing(engine: Engine, replayer: Replayer, record: Record, drafts: ModelCollection<City>)
         async throws
     {
         let context = ModelContext(engine: engine)
         let city = City()
         try context.register(city)
         try await city.save(.queued) { $0.name = "Nara" }  // returns after the first attempt
-        print(city.hasQueuedSaves)  // true while it waits
+        print(city.hasQueuedSaves, city.saveState)  // true, waiting(since: …) while it waits
         try await city.save(.queuedInBackground) { $0.population = 350_000 }  // returns when it is on disk
         let replaying = Task { await replayer.run() }
         for save in try await context.collectSaves(of: City.self) {
             print(save.serverID as Any, save.failure as Any)
         }
-        for try await job in try engine.queue().changes where job.state.isEnd {
-            try await context.collectSaves(of: City.self)
-        }
+        print("\(context.waiting.count) changes are not sent")
+        for object in context.waiting { print(object.id, object.call, object.state) }
         for job in try await city.queuedJobs() where job.state == .needsReview {
             try await engine.queue().redrive(job.id)  // or discard(job.id)
         }
         context.recordSaves = { saves in
             for save in saves { try record.setID(save.serverID, of: save.localID) }
         }
-        try await context.collectSaves(of: City.self)
-        for city in try await context.queuedModels(City.self) { try cities.add(city) }
+        for city in try await context.queuedModels(City.self) { try drafts.add(city) }
         replaying.cancel()
     }
 

@@ -1,3 +1,5 @@
+import Diamond
+
 /// The members that the server has, while other ones are set here.
 extension CollectionCore {
     /// The ids of the members, in order.
@@ -31,6 +33,14 @@ extension CollectionCore {
         }
         syncedIDs = synced
         compareSyncedMembers()
+    }
+
+    /// Notes that the server has created a member, if the collection is the list of its class, and no property.
+    func confirmCreation(of model: Model, in list: String) {
+        guard ownerIfAny == nil, let own = type.resource ?? source?.request, own.listName.isExactly(list) else {
+            return
+        }
+        confirmMembership(of: [model])
     }
 
     /// Makes members unchanged ones if they are those that the server has, in the same order.

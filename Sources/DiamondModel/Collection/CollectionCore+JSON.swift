@@ -65,9 +65,12 @@ extension CollectionCore {
         }
     }
 
-    /// Returns whether an object of a response was destroyed since the call, or deleted on this device.
+    /// Returns whether the deletion of an object waits in the queue, or whether an object of a response was destroyed
+    /// since the call, or deleted on this device.
     private func isGone(_ id: ModelID) -> Bool {
-        guard let context, let time = context.answerTime else { return false }
+        guard let context else { return false }
+        if context.isDeletionWaiting(of: type, id) { return true }
+        guard let time = context.answerTime else { return false }
         return context.order.isDestroyed(ModelKey(type, id), since: time)
             || context.order.deleted.contains(ModelKey(type, id))
     }
@@ -119,6 +122,10 @@ extension CollectionCore {
     private func read(
         _ values: [JSONValue], refused: (Model) -> Void = { _ in }, receive: (Model) throws -> Void
     ) {
+        if let context, context.answerTime == nil { try? context.refreshCalls(isWhole: false) }
+        let list = context?.overlay.list
+        context?.overlay.list = source?.request?.listName
+        defer { context?.overlay.list = list }
         var seen: Set<ModelID> = []
         for (index, json) in values.enumerated() {
             do {

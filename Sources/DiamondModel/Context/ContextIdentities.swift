@@ -14,6 +14,11 @@ final class ContextIdentities: Sendable {
         private var owners: [String: String] = [:]
         /// The subjects that had an identity.
         private var owned: Set<Subject> = []
+        /// The identities of the last calls, by class and of all.
+        fileprivate var current: [ObjectIdentifier: Current] = [:]
+        fileprivate var latest: Current?
+        /// The number of changes of these identities.
+        fileprivate var changes = 0
 
         /// Records the identity of a call, and returns whether the context may have its objects: the identity is the
         /// first of the origin, or the call has none, as all earlier calls of its class.
@@ -24,6 +29,24 @@ final class ContextIdentities: Sendable {
             owners[subject.origin] = owner
             owned.insert(subject)
             return true
+        }
+
+        /// Notes the identity of the last call of a class.
+        fileprivate mutating func note(_ identity: Current, of type: ObjectIdentifier) {
+            if (current[type] ?? latest) != identity { changes += 1 }
+            current[type] = identity
+            latest = identity
+        }
+    }
+
+    /// The identity of a call, as the context sees it.
+    fileprivate enum Current: Hashable {
+        /// An identity that may have the context's objects; `nil` for none.
+        case admitted(String?)
+        case refused
+
+        func isExactly(_ identity: String?) -> Bool {
+            if case .admitted(let own) = self { own.isExactly(identity) } else { false }
         }
     }
 
@@ -44,8 +67,36 @@ final class ContextIdentities: Sendable {
         let url = try engine.url(of: request)
         let origin = (try? RequestURL(url))?.originText ?? url
         let subject = Subject(type: ObjectIdentifier(type.identityClass), origin: origin)
-        guard state.withLock({ $0.admits(identity, for: subject) }) else { throw ModelError.otherIdentity(type) }
+        let isAdmitted = state.withLock { state in
+            let isAdmitted = state.admits(identity, for: subject)
+            state.note(isAdmitted ? .admitted(identity) : .refused, of: subject.type)
+            return isAdmitted
+        }
+        guard isAdmitted else { throw ModelError.otherIdentity(type) }
         return identity
+    }
+
+    // MARK: The identity of the last call
+
+    /// The number of changes of the identities of the last calls.
+    var changes: Int { state.withLock { $0.changes } }
+
+    /// Whether ``isCurrent(_:of:with:)`` knows the identity of a class.
+    func isKnown(of type: Model.Type, with engine: Engine) -> Bool {
+        if state.withLock({ $0.current[ObjectIdentifier(type.identityClass)] ?? $0.latest }) != nil { return true }
+        let request = type.resource ?? Request("")
+        return request.identity != nil || !engine.mayNameIdentity(of: request)
+    }
+
+    /// Whether the objects of a class are those of an identity, as of the last call. Without an earlier call, an
+    /// identity that only a `CredentialProvider` names is not known: then the result is `false`.
+    func isCurrent(_ identity: String?, of type: Model.Type, with engine: Engine) -> Bool {
+        let (own, latest) = state.withLock { ($0.current[ObjectIdentifier(type.identityClass)], $0.latest) }
+        if let own { return own.isExactly(identity) }
+        let request = type.resource ?? Request("")
+        if request.identity != nil { return request.identity.isExactly(identity) }
+        if !engine.mayNameIdentity(of: request) { return identity == nil }
+        return latest?.isExactly(identity) ?? false
     }
 }
 

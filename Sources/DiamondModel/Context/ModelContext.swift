@@ -1,12 +1,15 @@
 public import Diamond
 public import Foundation
+public import Observation
 
 /// An identity map: one live instance for each class and id.
 ///
 /// A context and its models belong to one isolation domain, the main actor's or an actor's. A context does not retain
 /// its models, and a model does not retain its context: retain the context as long as its models have to be the live
 /// instances. Decoding with a `Decoder` creates copies outside of any context.
-public final class ModelContext {
+///
+/// An object that becomes live shows the saves and deletions that wait in the engine's queue (<doc:Queueing>).
+public final class ModelContext: Observable {
     /// A change of a model's id.
     public struct IDChange {
         public let model: Model
@@ -17,6 +20,7 @@ public final class ModelContext {
     // Unretained: a model removes itself in its `deinit`.
     private var models: [ModelKey: Unmanaged<Model>] = [:]
     private let observers = Observers<IDChange>()
+    let registrar = ObservationRegistrar()
 
     /// The engine that loads and saves the models; `nil` for models that stay in memory.
     public let engine: Engine?
@@ -35,8 +39,8 @@ public final class ModelContext {
     public var recordSaves: (([QueuedSave]) throws -> Void)?
     /// The lock for collecting responses.
     let collecting = AsyncLock()
-    /// The queued calls whose answers were not collected, by object.
-    var queuedCalls: [ModelKey: Set<ReplayJob.ID>] = [:]
+    /// The calls that wait in the queue.
+    var overlay = QueueOverlay()
     /// The saves that were collected by other calls. The next ``collectSaves(of:)`` returns them.
     var unreported: [QueuedSave] = []
     /// The queued calls that were reported as in need of review, with the time at which they were put there.
@@ -54,12 +58,16 @@ public final class ModelContext {
         self.now = now
     }
 
-    deinit {}
+    deinit { overlay.following?.cancel() }
 
     /// The number of live models.
     public var count: Int { Set(models.values.map { $0.toOpaque() }).count }
 
-    /// Merges JSON into the live instance of its object. Creates the instance if there is none.
+    /// The live models. A model with two ids is there twice.
+    var liveModels: some Sequence<Model> { models.values.lazy.map { $0.takeUnretainedValue() } }
+
+    /// Merges JSON into the live instance of its object. Creates the instance if there is none. Changes that wait in the
+    /// queue are shown, as unsaved changes.
     ///
     /// - Returns: The live instance.
     /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` if the live instance or
@@ -69,6 +77,8 @@ public final class ModelContext {
             throw ModelError(
                 .missingID, "\(type) has no id at \"\(type.idKey)\" in its JSON: decode it outside a context")
         }
+        // A queue that cannot be read prevents no load. The engine reports it.
+        if answerTime == nil { try? refreshCalls(isWhole: false) }
         if let live = self[type.identityClass, id] {
             let model: M = try live.live(for: json)
             try model.merge(json)
@@ -80,6 +90,7 @@ public final class ModelContext {
         let staging = Staging()
         try model.start(with: json, context: self, staging: staging)
         staging.commit()
+        showCalls(on: model)
         return model
     }
 
@@ -105,7 +116,9 @@ public final class ModelContext {
     ///   to another context.
     public func register(_ model: Model) throws {
         try checkRegistration(of: model)
-        if model.context !== self { adopt(model) }
+        if model.context === self { return }
+        if answerTime == nil { try? refreshCalls(isWhole: false) }
+        adopt(model)
     }
 
     /// Throws the error that ``register(_:)`` would throw.
@@ -159,6 +172,7 @@ public final class ModelContext {
             if let core = slot.nestedCollection, core.context == nil { core.context = self }
             for (_, nested) in slot.nestedModels where nested.context == nil { adopt(nested, of: model) }
         }
+        showCalls(on: model)
     }
 
     /// Adds a nested model, or replaces it by the live instance of its id. A nested model whose unsaved changes the
@@ -182,7 +196,6 @@ public final class ModelContext {
     func rekey(_ model: Model, from old: ModelID, to new: ModelID) {
         if !old.isLocal { models[key(of: model, old)] = nil }
         models[key(of: model, new)] = .passUnretained(model)
-        queuedCalls[key(of: model, new)] = queuedCalls[key(of: model, old)]
         if order.deleted.remove(key(of: model, old)) != nil { order.deleted.insert(key(of: model, new)) }
         observers.notify(IDChange(model: model, old: old, new: new))
     }

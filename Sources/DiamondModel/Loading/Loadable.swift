@@ -198,7 +198,8 @@ extension Loadable {
             // Other callers may wait for it, or for the load that has replaced it.
             if loadState.flight?.isCanceled == true { loadState.cancel() }
         } else if loadState.flight === flight {
-            finish(flight, with: completion)
+            await loadContext?.prepareLoad()
+            if loadState.flight === flight { finish(flight, with: completion) }
         }
         switch completion {
         case .loaded: if let error = flight.failure { throw error }

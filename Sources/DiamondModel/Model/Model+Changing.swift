@@ -212,12 +212,6 @@ extension Model {
         dirtinessDidChange()
         transact(source: .user) { tracking.hasOtherStateChange = true }
     }
-
-    /// Notifies the observers and owners of a change of ``hasQueuedSaves``.
-    final func queuedSavesDidChange() {
-        registrar.withMutation(of: self, keyPath: \Model.hasQueuedSaves) {}
-        transact(source: .user) { tracking.hasOtherStateChange = true }
-    }
 }
 
 // MARK: Nested models

@@ -6,7 +6,8 @@ extension Model {
     /// Merges JSON from the server: sets the properties whose keys are present, and clears their dirty bits.
     ///
     /// `null` and values of another type set the default; an id stays. Nested models and collections are merged, too. A
-    /// nested object with another id replaces the nested model.
+    /// nested object with another id replaces the nested model. While calls of the object wait in the queue, its unsaved
+    /// changes stay, with the new values as their base.
     ///
     /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects (also in a nested
     ///   model), and for an id that another live model has. Nothing is written then.
@@ -19,6 +20,10 @@ extension Model {
 
     private func merge(_ object: [String: JSONValue]) throws {
         if hasMerged(object) { return }
+        // While calls wait in the queue, their changes stay, as in a response.
+        if let context, context.answerTime == nil, hasQueuedSaves {
+            return try context.applyingAnswer(of: context.order.next()) { try merge(object) }
+        }
         try checkID(object[Self.idKey].flatMap(ModelID.init(json:)))
         let staging = Staging()
         let plan = MergePlan(object, into: self, staging: staging)
@@ -46,7 +51,7 @@ extension Model {
     private var recordsMerges: Bool {
         guard let context = tracking.context else { return false }
         let hasOthers = context.answerTime.map(context.order.hasOthers) ?? false
-        return tracking.answerTimes != nil || hasOthers || !context.queuedCalls.isEmpty
+        return tracking.answerTimes != nil || hasOthers || !context.overlay.calls.isEmpty
     }
 
     /// Reads an array into a nested collection, and adds a repair for each rejected element.

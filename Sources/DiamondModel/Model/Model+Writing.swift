@@ -129,8 +129,8 @@ extension Model: Codable {
     /// Encodes an archive: the JSON of the model and, if it is new or has unsaved changes, a member `diamond:unsaved`
     /// with the local id, the set properties and the JSON of the last sync, also of nested models.
     ///
-    /// The decoded object has this state again. If its calls wait in the queue, register it in a context, and call
-    /// `queuedModels(_:)` of that context. Objects in unknown members that cannot be read are left out, and numbers of
+    /// The decoded object has this state again, and shows its calls that wait in the queue as soon as it is registered
+    /// in a context. Objects in unknown members that cannot be read are left out, and numbers of
     /// more than 38 digits are rounded to the nearest double. ``jsonText()`` has both as they were read, and no member
     /// for the state.
     public final func encode(to encoder: any Encoder) throws {

@@ -67,6 +67,7 @@ final class Staging {
         // Observers of the writes may look up the new models.
         for model in newModels { model.context?.enter(model) }
         for write in writes { write() }
+        for model in newModels { model.context?.showCalls(on: model) }
     }
 
     // MARK: Violations

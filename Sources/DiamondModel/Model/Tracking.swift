@@ -40,7 +40,7 @@ struct Tracking {
     var pending: [PropertyChange] = []
     /// The state at the begin of the transaction.
     var stateBefore = State()
-    /// Whether the state of a nested model has changed in this transaction, or ``Model/hasQueuedSaves``.
+    /// Whether the state of a nested model has changed in this transaction, or ``Model/saveState``.
     var hasOtherStateChange = false
     /// Whether a change is being forwarded by this model. Breaks cycles.
     var isForwarding = false

@@ -52,7 +52,7 @@ public struct ModelEvent {
     /// One change for each property of a model, from its value before the transaction to its value after it.
     public let changes: [PropertyChange]
     public let source: ChangeSource
-    /// Whether ``Model/isNew``, ``Model/isDirty`` or ``Model/hasQueuedSaves`` may have changed.
+    /// Whether ``Model/isNew``, ``Model/isDirty`` or ``Model/saveState`` may have changed.
     let hasStateChange: Bool
 
     init(model: Model, changes: [PropertyChange], source: ChangeSource, hasStateChange: Bool) {

@@ -33,6 +33,7 @@ extension ModelCollection {
             var page: Result<Page, any Error>?
             if let response = state.response, follower.isNew(state) {
                 page = await QueryFollower<Value>.page(of: response, format: format)
+                await context?.prepareLoad()
             }
             follower.show(state, page: page, in: self)
         }
@@ -40,6 +41,7 @@ extension ModelCollection {
 
     private nonisolated(nonsending) func noteIdentity() async {
         guard let context, let engine = source?.engine ?? context.engine else { return }
+        _ = context.overlay.name(of: Object.self)
         guard let list = Object.resource ?? source?.request else { return }
         await context.identities.note(list, of: Object.self, with: engine)
     }

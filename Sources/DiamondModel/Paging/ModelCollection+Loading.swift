@@ -75,6 +75,7 @@ extension ModelCollection: Loadable {
         let query = PageQuery(
             position: load.scope == .more ? core.pager.nextPosition(source) : .start, policy: load.policy,
             newerThan: load.scope == .refresh ? core.pager.newerThan(core) : nil)
+        _ = core.context?.overlay.name(of: Object.self)
         guard let identities = core.context?.identities, let engine = source.engine, let list = source.request else {
             return { try await source.page(query) }
         }
@@ -110,8 +111,7 @@ extension CollectionCore {
         switch load.scope {
         case .beginning: try begin(with: page, of: source)
         case .refresh:
-            guard isContiguous(page, of: source) else { return try begin(with: page, of: source) }
-            upsertAtTop(page.items)
+            if isContiguous(page, of: source) { upsertAtTop(page.items) } else { try begin(with: page, of: source) }
         case .more:
             let isShifted = pager.isShifted
             let position = pager.nextPosition(source)
@@ -125,6 +125,21 @@ extension CollectionCore {
             }
         }
         pager.note(page)
+        addWaitingModels(of: source)
+    }
+
+    /// Adds the new objects of the list whose calls wait in the queue. Those of a part of the list, such as the results
+    /// of a search, are added if the collection has filters, which decide on them.
+    private func addWaitingModels(of source: PageSource) {
+        guard let context, let request = source.request, let list = type.resource ?? source.request else { return }
+        let isWhole =
+            type.resource == nil
+            ? request.url.isExactly(list.listName) && request.parameters == Parameters()
+            : request.url.isExactly(list.url) && request.parameters == list.parameters
+        guard isWhole || !filters.isEmpty else { return }
+        let models = context.newModels(of: type, in: list.listName).filter { entry(of: $0) == nil }
+        if models.isEmpty { return }
+        reading { for model in models { _ = try? add(model, at: .sorted, reason: .added) } }
     }
 
     private func begin(with page: Page, of source: PageSource) throws {

@@ -1,16 +1,8 @@
 public import Diamond
 import Foundation
 import HTTPTypes
-import Observation
 
 extension Model {
-    /// Whether calls of the object wait in the queue, or their answers wait to be collected.
-    public final var hasQueuedSaves: Bool {
-        registrar.access(self, keyPath: \Model.hasQueuedSaves)
-        guard let context else { return false }
-        return tracking.ids.contains { context.hasQueuedCalls(ModelKey(type(of: self), $0)) }
-    }
-
     /// Returns the jobs of the object's calls, in order: those that wait, are being sent or need review, and ended ones
     /// whose answers were not collected. Other processes may send them.
     ///
@@ -32,13 +24,24 @@ extension Model {
     final nonisolated(nonsending) func queueSave(
         _ mode: SaveMode, as method: SaveMethod, of change: VisibleChange?, releasing lock: AsyncLock
     ) async throws {
+        let isAwaited = mode != .queuedInBackground
+        if isAwaited { syncing.awaited += 1 }
+        defer { if isAwaited { syncing.awaited -= 1 } }
         let call: QueuedCall?
         do {
             defer { lock.release() }
             try change?.check()
             call = try await enqueueSave(as: method)
         }
-        if mode != .queuedInBackground { try await call?.finish() }
+        if isAwaited { try await finish(call) }
+    }
+
+    /// Waits for the answer to a call. Its failure is the caller's, and not a state of the object.
+    private nonisolated(nonsending) func finish(_ call: QueuedCall?) async throws {
+        do { try await call?.finish() } catch {
+            noteFailure(nil)
+            throw error
+        }
     }
 
     private nonisolated(nonsending) func enqueueSave(as method: SaveMethod) async throws -> QueuedCall? {
@@ -64,12 +67,15 @@ extension Model {
     final nonisolated(nonsending) func queueDestroy(
         _ mode: SaveMode, from positions: [CollectionPosition], releasing lock: AsyncLock
     ) async throws {
+        let isAwaited = mode != .queuedInBackground
+        if isAwaited { syncing.awaited += 1 }
+        defer { if isAwaited { syncing.awaited -= 1 } }
         let call: QueuedCall?
         do {
             defer { lock.release() }
             call = try await enqueueDestroy(from: positions)
         }
-        if mode != .queuedInBackground { try await call?.finish() }
+        if isAwaited { try await finish(call) }
     }
 
     private nonisolated(nonsending) func enqueueDestroy(from positions: [CollectionPosition]) async throws
@@ -92,18 +98,24 @@ extension Model {
     /// Sets properties to the values that were sent. They count as unsaved changes of the user.
     ///
     /// - Parameter newer: The properties that were set since, by object. They keep their values. Those of an object
-    ///   without an entry are its dirty ones.
+    ///   without an entry are its dirty ones, and its collections with changed members.
     final func applyEdits(from object: [String: JSONValue], except newer: inout [Model: [AnyProperty]]) throws {
-        let own = newer[self] ?? dirtyProperties
+        let own = newer[self] ?? changedProperties
         newer[self] = own
-        let sent = try type(of: self).decoded(from: .object(object))
+        // Not the class for the JSON: changes need not have the member that names it.
+        let sent = type(of: self).init()
+        try sent.start(with: .object(object))
         var slots: [PropertyVisitor.Slot] = []
         for (slot, current) in zip(PropertyVisitor.slots(of: sent), PropertyVisitor.slots(of: self)) {
-            guard slot.property.access == .user, let json = slot.property.keyFound(in: object)?.value(in: object),
-                !own.contains(where: { $0 === slot.property })
-            else { continue }
+            guard slot.property.access == .user, let json = slot.property.keyFound(in: object)?.value(in: object) else {
+                continue
+            }
+            let isNewer = own.contains { $0 === slot.property }
             if let core = current.nestedCollection {
-                if case .array(let elements) = json { try core.applyEdits(from: elements, except: &newer) }
+                guard case .array(let elements) = json else { continue }
+                try core.applyEdits(from: elements, keepingMembers: isNewer, except: &newer)
+            } else if isNewer {
+                continue
             } else if let child = current.nestedModel, let edited = slot.nestedModel, case .object(let edits) = json,
                 edited.serverID == nil || edited.serverID == child.serverID
             {
@@ -125,6 +137,13 @@ extension Model {
                 tracking.dirty.append(DirtyProperty(property: change.property, original: original))
             }
         }
+    }
+
+    /// The properties that were set, and the collections whose members were added, removed or moved, since the last
+    /// sync.
+    private var changedProperties: [AnyProperty] {
+        let collections = nestedSlots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property)
+        return tracking.dirty.map(\.property) + collections
     }
 
     /// Sets properties to values that the server has refused, unless they were set since.
@@ -160,22 +179,47 @@ extension Model {
 }
 
 extension CollectionCore {
-    /// Sets the properties of members to the values that were sent.
-    fileprivate func applyEdits(from elements: [JSONValue], except newer: inout [Model: [AnyProperty]]) throws {
+    /// Sets the members to the sent elements, and the properties of members to the sent values.
+    ///
+    /// - Parameter keepsMembers: Whether members were added, removed or moved since. Then they stay.
+    fileprivate func applyEdits(
+        from elements: [JSONValue], keepingMembers keepsMembers: Bool, except newer: inout [Model: [AnyProperty]]
+    ) throws {
+        var members: [Model] = []
+        var newMembers = allModels.filter(\.isNew)
         for element in elements {
-            guard let id = try? id(of: element), let member = entries[id]?.model else { continue }
-            try member.applyEdits(from: element.modelObject(), except: &newer)
+            guard case .object(let object) = element else { continue }
+            if let id = try? id(of: element) {
+                let live = entries[id]?.model ?? context?.live(at: ModelKey(type, id))
+                guard let member = keepsMembers ? live : live ?? (try? model(with: id, from: element)) else { continue }
+                members.append(member)
+                try member.applyEdits(from: object, except: &newer)
+            } else if let index = newMembers.firstIndex(where: { $0.json == element }) {
+                members.append(newMembers.remove(at: index))
+            } else if !keepsMembers, let member = newMember(from: element) {
+                members.append(member)
+            }
         }
+        if keepsMembers || members.elementsEqual(allModels, by: ===) { return }
+        reading { try? setModels(members) }
+    }
+
+    /// Returns a new model for an element without an id; `nil` if the element cannot be read.
+    private func newMember(from json: JSONValue) -> Model? {
+        guard let model = try? type.decoded(from: json) else { return nil }
+        model.tracking.source = nil
+        model.tracking.repairs = []
+        return model
     }
 
     /// Adds the elements that were rejected because they have no id as new members.
     fileprivate func addNewRejections() {
         for rejection in rejected where rejection.error.code == .missingID {
-            guard let model = try? type.decoded(from: rejection.json), (try? add([model])) != nil else { continue }
-            model.tracking.source = nil
-            model.tracking.repairs = []
+            if let model = newMember(from: rejection.json) { try? add([model]) }
         }
         rejected.removeAll { $0.error.code == .missingID }
+        // The call that creates their owner has them.
+        hasChangedMembers = false
     }
 }
 

@@ -1,14 +1,10 @@
 import Diamond
 
 extension ModelContext {
-    /// Restores the objects of a class whose calls wait in the queue.
+    /// Returns the objects of a class whose calls wait in the queue, and creates new objects that are not live, with
+    /// their previous local ids. For new objects that no collection loads with its list.
     ///
-    /// New objects are created from their queued calls, with their previous local ids. Live objects get their queued
-    /// changes again. Deleted objects leave their collections. Changes of objects that are not live stay in the queue,
-    /// and are not returned.
-    ///
-    /// Call it when the program starts, after ``collectSaves(of:)`` and before the first save. The context does not
-    /// retain the objects.
+    /// The context does not retain the objects.
     ///
     /// - Returns: The new objects and the live ones, in the order of their calls, without deleted ones.
     /// - Throws: `ReplayError` if the queue cannot be read; ``ModelError`` `noEngine`; `otherIdentity` if the context's
@@ -16,34 +12,21 @@ extension ModelContext {
     public nonisolated(nonsending) func queuedModels<Object: Model>(
         _ type: Object.Type = Object.self
     ) async throws -> [Object] {
-        let queue = try requiredQueue()
-        let identity = try await identity(for: type)
-        var models: [Object] = []
-        // Unsaved changes of live objects are newer than their queued calls.
-        var newer: [Model: [AnyProperty]] = [:]
-        for (job, isConsumed) in try queue.jobsStoringAnswers() where !isConsumed && !job.hasEnded {
-            guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity.isExactly(identity)
-            else { continue }
-            addQueuedCall(job.id, of: subject, as: type)
-            let live = existing(type, for: subject)
-            // A damaged request, and a change of an object that is not live, stay queued without a model.
-            guard let request = try? queue.request(of: job.id),
-                let model: Object = try restore(subject, from: request, except: &newer)
-            else {
-                if subject.call == .destroy { order.deleted.formUnion(subject.ids.map { ModelKey(type, $0) }) }
-                continue
-            }
-            if live == nil { newer[model] = [] }
-            if subject.call == .destroy {
-                addPendingDeletion(
-                    DeletedModel(model: model, positions: CollectionPosition.remove(model, isEdit: false)),
-                    at: job.orderingKey ?? "")
-                models.removeAll { $0 === model }
-            } else if !models.contains(where: { $0 === model }) {
-                models.append(model)
-            }
+        _ = try requiredQueue()
+        _ = try await identity(for: type)
+        try refreshCalls(isWhole: true)
+        follow()
+        let new = newModels(of: type, in: nil)
+        let name = overlay.name(of: type)
+        let calls = overlay.calls.all.filter { $0.subject.type == name }
+        var known: Set<Model> = []
+        // Refused new objects have no calls.
+        let models = calls.compactMap { existing(type, for: $0.subject) } + new
+        return models.compactMap { model in
+            let own = self.calls(of: model)
+            guard !own.isEmpty || model.isNew, !own.endInDeletion, known.insert(model).inserted else { return nil }
+            return model as? Object
         }
-        return models
     }
 
     /// Applies the answers to queued saves and deletions: new objects get the server's id, changes count as saved, and
@@ -52,6 +35,9 @@ extension ModelContext {
     /// Call it when the program starts, and whenever a replayer may have sent calls. The queue stores each answer until
     /// ``recordSaves`` has returned for it. If the program ends before that, it gets the answer again. Applying an
     /// answer twice changes nothing.
+    ///
+    /// A context whose engine replays automatically applies the answers by itself. Then the call returns only failures
+    /// and calls that need review.
     ///
     /// - Parameter types: The classes whose answers are applied, for the current identity.
     /// - Returns: The saves and deletions that were answered since the last call, in the order in which they were
@@ -68,14 +54,15 @@ extension ModelContext {
     }
 
     /// Collects answers before or after another call. The next ``collectSaves(of:)`` returns them, and repeats what
-    /// fails here.
+    /// fails here. If the engine replays automatically, it returns only failures.
     ///
     /// - Parameter isOwn: Whether the last answer belongs to the caller's call, which reports it itself.
     nonisolated(nonsending) func collectForLater(
         _ types: [Model.Type], isOwn: Bool = false, where isIncluded: @escaping (ReplayJob) -> Bool
     ) async {
         guard let saves = try? await collect(types, where: isIncluded) else { return }
-        unreported += isOwn ? saves.dropLast() : saves[...]
+        let others = isOwn ? saves.dropLast() : saves[...]
+        unreported += engine?.replaysAutomatically == true ? others.filter { $0.failure != nil } : Array(others)
     }
 
     private nonisolated(nonsending) func collect(
@@ -87,23 +74,78 @@ extension ModelContext {
         var saves: [QueuedSave] = []
         for type in types {
             let identity = try await identity(for: type)
+            _ = overlay.name(of: type)
+            try refreshCalls(isWhole: true)
             let collector = SaveCollector(context: self, type: type, queue: queue) {
                 $0.identity.isExactly(identity) && isIncluded($0)
             }
             saves += try await collector.collect()
         }
+        // Calls that waited for an id may be sent now.
+        try? refreshCalls(isWhole: false)
+        follow()
         return saves
     }
 
+    // MARK: Following the queue
+
+    /// Prepares the context for a save: reads the identity of a class and the queue.
+    nonisolated(nonsending) func prepareSave(of type: Model.Type) async {
+        guard let engine else { return }
+        if !identities.isKnown(of: type, with: engine) { _ = try? await identity(for: type) }
+        // A queue that cannot be read prevents nothing. The engine reports it.
+        try? refreshCalls(isWhole: true)
+        follow()
+    }
+
+    /// Prepares the context for the values of a load: reads the queue, and applies the answers to ended calls, which the
+    /// values may already contain.
+    nonisolated(nonsending) func prepareLoad() async {
+        if engine == nil { return }
+        try? refreshCalls(isWhole: true)
+        follow()
+        await collectEnded()
+    }
+
+    /// Starts the task that reads the queue again whenever this process has changed it, and applies answers if the
+    /// engine replays automatically. It ends with the context.
+    ///
+    /// - Parameter isolation: The caller's isolation domain, which is that of the context. Without one, no task is
+    ///   started.
+    func follow(isolation: isolated (any Actor)? = #isolation) {
+        guard isolation != nil, overlay.following == nil, let watch = overlay.watch else { return }
+        overlay.following = Task { [weak self] in
+            // The capture isolates the task.
+            _ = isolation
+            while !Task.isCancelled {
+                await watch.wait()
+                guard !Task.isCancelled, let self else { return }
+                try? self.refreshCalls(isWhole: false)
+                if self.engine?.replaysAutomatically == true { await self.collectEnded() }
+            }
+        }
+    }
+
+    /// Applies the answers to ended calls, except those that a `save` or `destroy` waits for.
+    nonisolated(nonsending) func collectEnded() async {
+        let ended = overlay.calls.all.filter { $0.job.hasEnded || $0.job.state == .needsReview }
+        for type in Set(ended.map(\.subject.type)).compactMap({ overlay.classes[$0] }) {
+            await collectForLater([type]) { [weak self] job in
+                let model = QueuedSubject(job).flatMap { self?.existing(type, for: $0) }
+                return model?.tracking.syncing?.awaited ?? 0 == 0
+            }
+        }
+    }
+
     private func requiredQueue() throws -> ReplayQueue {
-        guard let engine else {
+        guard let engine = queueEngine else {
             throw ModelError(.noEngine, "the context has no engine: create it with the engine that has the queue")
         }
         return try engine.queue()
     }
 
     private nonisolated(nonsending) func identity(for type: Model.Type) async throws -> String? {
-        guard let engine else { return nil }
+        guard let engine = queueEngine else { return nil }
         return try await identities.identity(of: type.resource ?? Request(""), for: type, with: engine)
     }
 
@@ -111,60 +153,6 @@ extension ModelContext {
     func existing(_ type: Model.Type, for subject: QueuedSubject) -> Model? {
         subject.ids.lazy.compactMap { self.existing(type, id: $0) }.first { live in
             live.listName.isEmpty || live.listName.isExactly(subject.list)
-        }
-    }
-
-    /// Restores the state in which the call of an object was queued.
-    ///
-    /// - Parameter newer: The properties that were set since, by object. They keep their values.
-    /// - Returns: The object; `nil` if it is not live, and the call does not create it.
-    func restore<Object: Model>(
-        _ subject: QueuedSubject, from request: Request, except newer: inout [Model: [AnyProperty]]
-    ) throws -> Object? {
-        let object = try Object.object(in: request)?.modelObject()
-        guard let live = existing(Object.self, for: subject) as? Object else {
-            return subject.call == .create ? try newModel(for: subject, from: object ?? [:]) : nil
-        }
-        if let object, subject.call != .destroy { try live.applyEdits(from: object, except: &newer) }
-        return live
-    }
-
-    private func newModel<Object: Model>(
-        for subject: QueuedSubject, from object: [String: JSONValue]
-    ) throws -> Object {
-        let model = try Object.decoded(from: .object(object))
-        model.becomeNew(subject)
-        try register(model)
-        return model
-    }
-
-    // MARK: Queued calls
-
-    func hasQueuedCalls(_ key: ModelKey) -> Bool { queuedCalls[key]?.isEmpty == false }
-
-    func setQueuedCalls(_ jobs: [ReplayJob.ID], of model: Model) {
-        changeQueuedCalls(at: model.tracking.ids.map { ModelKey(type(of: model), $0) }) { $0 = Set(jobs) }
-    }
-
-    func addQueuedCall(_ job: ReplayJob.ID, of subject: QueuedSubject, as type: Model.Type) {
-        changeQueuedCalls(at: subject.ids.map { ModelKey(type, $0) }) { $0.insert(job) }
-    }
-
-    func removeQueuedCalls(_ jobs: Set<ReplayJob.ID>) {
-        changeQueuedCalls(at: queuedCalls.filter { !$1.isDisjoint(with: jobs) }.map(\.key)) { $0.subtract(jobs) }
-    }
-
-    /// Changes the queued calls of objects, and notifies the observers of their ``Model/hasQueuedSaves``.
-    private func changeQueuedCalls(at keys: [ModelKey], _ change: (inout Set<ReplayJob.ID>) -> Void) {
-        let old = keys.compactMap { live(at: $0) }.map { (model: $0, hasQueuedSaves: $0.hasQueuedSaves) }
-        for key in keys {
-            var jobs = queuedCalls[key] ?? []
-            change(&jobs)
-            queuedCalls[key] = jobs.isEmpty ? nil : jobs
-        }
-        var notified: Set<ObjectIdentifier> = []
-        for (model, hadQueuedSaves) in old where model.hasQueuedSaves != hadQueuedSaves {
-            if notified.insert(ObjectIdentifier(model)).inserted { model.queuedSavesDidChange() }
         }
     }
 
@@ -183,6 +171,13 @@ extension ModelContext {
         guard let deleted = pendingDeletions[ExactText(key)] else { return }
         endDeletion(key, isDestroyed: false)
         for position in deleted.positions.reversed() { position.restoreUnrecorded(deleted.model) }
+    }
+
+    /// Removes an object that the server has deleted.
+    func endDeletion(of model: Model, at key: String) {
+        model.tracking.isDestroyed = true
+        model.leaveUnrecorded()
+        endDeletion(key, isDestroyed: true)
     }
 
     func endDeletion(_ key: String, isDestroyed: Bool) {

@@ -27,7 +27,8 @@ struct ModelQueue {
         await first.context.collectForLater([type(of: model)]) { $0.orderingKey.isExactly(first.key) }
         // The answers may have assigned the server's id, which changes the key.
         let queue = try await queue(of: model)
-        queue.context.setQueuedCalls(try queue.uncollectedCalls().map(\.job.id), of: model)
+        try queue.context.refreshCalls(isWhole: false)
+        queue.context.follow()
         return queue
     }
 
@@ -43,6 +44,7 @@ struct ModelQueue {
         }
         let engine = try model.requiredEngine()
         let queue = try engine.queue()
+        if context.engine == nil { context.overlay.engine = engine }
         let identity = try await context.identities.identity(
             of: model.server?.list ?? Request(""), for: type(of: model), with: engine)
         let key = try Self.key(of: model, identity: identity, queue: queue)
@@ -73,7 +75,6 @@ struct ModelQueue {
         let bodies = try waiting.compactMap { call in
             try queue.request(of: call.job.id).flatMap { try type(of: model).object(in: $0)?.modelObject() }
         }
-        let expected = bodies.reduce(into: [:]) { $0.merge($1) { $1 } }
         var changes: [String: JSONValue] = [:]
         for slot in PropertyVisitor.slots(of: model) where slot.property.access == .user {
             let key = slot.property.writeKey(in: model.tracking.source)
@@ -87,7 +88,8 @@ struct ModelQueue {
                 if patch != .object([:]) { key.put(patch, into: &changes) }
                 continue
             }
-            let (found, value) = (key.value(in: expected), model.visiting { slot.property.encode(slot.value) })
+            let found = bodies.reversed().lazy.compactMap { key.value(in: $0) }.first
+            let value = model.visiting { slot.property.encode(slot.value) }
             guard found == nil ? model.isChanged(slot) || model.isNew : found != value else { continue }
             key.put(value, into: &changes)
         }
@@ -109,10 +111,16 @@ struct ModelQueue {
         request.replay.order = .ordered
         request.replay.unique = key
         request.replay.uniqueness = .merge
+        if let body, let place = request.body?.jsonValue?.path(of: body) {
+            request.replay.wholeMembers = model.wholePaths(in: body).map { place + $0 }
+        }
         request.replay.metadata.merge(subject.metadata) { $1 }
         // Metadata of the app must not be read as ids.
         for name in ["id", "localID"] where subject.metadata[name] == nil { request.replay.metadata[name] = nil }
         request.replay.storesAnswer = true
+        model.noteFailure(nil)
+        model.syncing.isEnqueueing = true
+        defer { model.syncing.isEnqueueing = false }
         var sending: Task<ConnectionError?, Never>?
         if call != .create, subject.serverID == nil {
             request.replay.awaitsID = true
@@ -120,7 +128,7 @@ struct ModelQueue {
         } else {
             sending = await send(request)
         }
-        context.setQueuedCalls(try uncollectedCalls().map(\.job.id), of: model)
+        try context.refreshCalls(isWhole: false)
         return QueuedCall(context: context, type: type(of: model), key: key, call: call, sending: sending)
     }
 
@@ -139,6 +147,28 @@ struct ModelQueue {
         }
         await stored.value()
         return task
+    }
+}
+
+extension Model {
+    /// Returns the paths of the members of a body whose objects are meant whole: all, except nested models of which the
+    /// class sends only the changes.
+    fileprivate func wholePaths(in body: JSONValue) -> [[String]] {
+        guard case .object(let members) = body else { return [] }
+        return PropertyVisitor.slots(of: self).compactMap { slot in
+            let key = slot.property.writeKey(in: tracking.source)
+            guard slot.property.access == .user, case .object? = key.value(in: members) else { return nil }
+            return Self.patchesNestedModels && slot.nestedModel != nil ? nil : key.names
+        }
+    }
+}
+
+extension JSONValue {
+    /// Returns the path of a value within this one, which may wrap it; `nil` if it is not there.
+    fileprivate func path(of value: JSONValue) -> [String]? {
+        if self == value { return [] }
+        guard case .object(let members) = self else { return nil }
+        return members.lazy.compactMap { name, member in member.path(of: value).map { [name] + $0 } }.first
     }
 }
 

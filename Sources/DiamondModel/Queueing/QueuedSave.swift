@@ -69,7 +69,12 @@ struct QueuedSubject {
 
 extension Model {
     /// The URL of the object's list without its query, which may contain secrets that must not be stored.
-    final var listName: String { server.map { String($0.list.url.prefix { $0 != "?" && $0 != "#" }) } ?? "" }
+    final var listName: String { server?.list.listName ?? "" }
+}
+
+extension Request {
+    /// The URL without its query.
+    var listName: String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 }
 
 extension ModelCall {

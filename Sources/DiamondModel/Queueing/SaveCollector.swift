@@ -49,7 +49,7 @@ struct SaveCollector {
         // Answers with a new object's id stay in the queue: other contexts may need the id.
         let creations = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
         try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(creations))
-        context.removeQueuedCalls(Set(saves.map(\.jobID)))
+        context.removeCalls(Set(saves.map(\.jobID)))
         for save in saves { context.reviews[save.jobID] = nil }
         return (saves + report(reviews)).sorted { $0.jobID < $1.jobID }
     }
@@ -90,18 +90,38 @@ struct SaveCollector {
     // MARK: Answers
 
     private func apply(_ answered: AnsweredCall) -> QueuedSave {
-        var model = context.existing(type, for: answered.subject)
+        let live = context.existing(type, for: answered.subject)
+        var model = live
+        // Its changes are no longer shown by the context: they are the server's values, or unsaved ones.
+        context.overlay.calls.noteAnswer(of: answered.stored.job.id)
         do {
-            if model == nil, answered.subject.call == .create { model = try restored(answered) }
+            if model == nil, answered.subject.call == .create, answered.stored.request != nil {
+                model = context.newModel(answered.subject, type, answered.sent ?? [:])
+            }
             try applyAnswer(answered, to: model)
             return save(answered, of: model)
         } catch {
-            // An earlier run of the program has set the refused values: they are unsaved changes again.
-            if answered.subject.call != .create, let sent = answered.sent, let model {
-                model.restoreEdits(from: sent)
-            }
-            return save(answered, of: model, failure: error)
+            return refuse(answered, of: live, restored: model, error)
         }
+    }
+
+    /// Makes the values of a call that was not accepted unsaved changes.
+    ///
+    /// - Parameters:
+    ///   - live: The object, if it was live.
+    ///   - restored: The object, if it was live or created from the call.
+    private func refuse(
+        _ answered: AnsweredCall, of live: Model?, restored: Model? = nil, _ error: any Error
+    ) -> QueuedSave {
+        // A new object has its values.
+        if answered.subject.call != .create, let sent = answered.sent, let live { live.restoreEdits(from: sent) }
+        let job = answered.stored.job
+        context.noteRefusal(
+            QueueOverlay.RefusedCall(
+                jobID: job.id, subject: answered.subject, identity: job.identity, object: answered.sent ?? [:],
+                failure: SaveFailure(call: answered.subject.call, error: error)),
+            of: live)
+        return save(answered, of: restored ?? live, failure: error)
     }
 
     private func save(_ answered: AnsweredCall, of model: Model?, failure: (any Error)? = nil) -> QueuedSave {
@@ -109,16 +129,6 @@ struct SaveCollector {
         return QueuedSave(
             call: subject.call, model: model, localID: subject.localID, serverID: model?.serverID ?? subject.serverID,
             changes: answered.sent.map(JSONValue.object), jobID: answered.stored.job.id, failure: failure)
-    }
-
-    private func restored(_ answered: AnsweredCall) throws -> Model? {
-        func restore<Object: Model>(_: Object.Type) throws -> Object? {
-            var newer: [Model: [AnyProperty]] = [:]
-            return try answered.stored.request.flatMap {
-                try context.restore(answered.subject, from: $0, except: &newer)
-            }
-        }
-        return try restore(type)
     }
 
     private func applyAnswer(_ answered: AnsweredCall, to model: Model?) throws {
@@ -136,9 +146,7 @@ struct SaveCollector {
             context.revertDeletion(key)
             throw error
         }
-        model?.tracking.isDestroyed = true
-        model?.leaveUnrecorded()
-        context.endDeletion(key, isDestroyed: true)
+        if let model { context.endDeletion(of: model, at: key) } else { context.endDeletion(key, isDestroyed: true) }
     }
 
     private func response(of stored: ReplayQueue.AnsweredJob) throws -> Response {
@@ -158,6 +166,9 @@ struct SaveCollector {
             isNew: answered.subject.call == .create && model.isNew, isOutdated: isOutdated)
         defer { save.end() }
         try save.finish(response, on: model) {}
+        guard answered.subject.call == .create else { return }
+        let list = answered.subject.list
+        for case let entry as Entry in model.links { entry.owner?.confirmCreation(of: model, in: list) }
     }
 
     // MARK: Calls that wait for an id
@@ -205,10 +216,9 @@ struct SaveCollector {
     private func revert(_ answered: AnsweredCall) -> QueuedSave {
         let model = context.existing(type, for: answered.subject)
         if answered.subject.call == .destroy { context.revertDeletion(answered.stored.job.orderingKey ?? "") }
-        if let sent = answered.sent, let model { model.restoreEdits(from: sent) }
         let error = ModelError(
             .missingID, "the call that creates the object has failed, so this call has no id: save the object again")
-        return save(answered, of: model, failure: error)
+        return refuse(answered, of: model, error)
     }
 }
 

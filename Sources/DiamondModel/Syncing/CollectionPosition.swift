@@ -96,7 +96,9 @@ struct CollectionPosition {
 extension CollectionCore {
     /// Returns whether the deletion of an object waits in the queue.
     func isDeletionQueued(_ model: Model) -> Bool {
-        context?.pendingDeletions.values.contains { $0.model === model } ?? false
+        guard let context else { return false }
+        return context.pendingDeletions.values.contains { $0.model === model }
+            || context.calls(of: model).endInDeletion
     }
 
     /// Returns whether the deletion of an object is being sent. The server may have deleted it already.

@@ -23,6 +23,7 @@ extension Model {
         do {
             let lock = syncing.lock
             try await lock.acquire()
+            await context?.prepareSave(of: type(of: self))
             if mode.isQueued || hasQueuedSaves {
                 if mode == .wait { left = CollectionPosition.remove(self, isEdit: false) }
                 return try await queueDestroy(mode, from: left, releasing: lock)

@@ -35,6 +35,7 @@ extension Model: Loadable {
         var request = try request(for: .fetch, body: nil)
         if let policy = load.policy { request.cache = policy }
         let type = type(of: self)
+        _ = context?.overlay.name(of: type)
         return { [request, identities = context?.identities] in
             await identities?.note(request, of: type, with: engine)
             return try await engine.output(of: request) { response in

@@ -68,6 +68,7 @@ extension ModelObject where Self: Model {
             try visible?.check()
             let lock = syncing.lock
             try await lock.acquire()
+            await context?.prepareSave(of: type(of: self))
             if mode.isQueued || hasQueuedSaves {
                 // Calls may have been queued during the wait. Then the change is visible from now on.
                 if waits { visible = change.map { makeVisible($0) } }

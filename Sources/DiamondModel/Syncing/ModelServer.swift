@@ -32,6 +32,12 @@ final class ModelSyncing {
     var changes: [VisibleChange] = []
     /// The time of the last response that was merged while calls waited in the queue.
     var mergedAt = Date.distantPast
+    /// Whether a call is being written to the queue.
+    var isEnqueueing = false
+    /// The number of saves and deletions that wait for the answers to their queued calls.
+    var awaited = 0
+    /// The failure of the last queued call, until the next one.
+    var failure: SaveFailure?
 
     init(_ loadState: LoadState) { self.loadState = loadState }
 }

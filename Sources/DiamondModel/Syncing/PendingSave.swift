@@ -76,6 +76,7 @@ struct PendingSave {
         }
         defer {
             model.noteAnswer(at: order.next(), for: keys)
+            model.noteFailure(nil)
             if isNew { model.syncing.loadState.noteLoad(at: model.syncing.loadState.now()) }
         }
         guard let object = answer.object, !isOutdated else { return }

@@ -95,8 +95,10 @@ final class SentObject {
                 value.nested = [SentObject(queued: object, of: child, isNew: child.tracking.source == nil)]
             }
         } else if let core = slot.nestedCollection, case .array(let elements) = json {
-            value.members = isCurrent ? core.allModels : []
-            value.nested = core.members(sentAs: elements).map { member, object in
+            let sent = core.members(sentAs: elements)
+            // A sent member that was removed since still has to be removed on the server.
+            value.members = sent.count == elements.count ? sent.map(\.0) : []
+            value.nested = sent.map { member, object in
                 SentObject(queued: object, of: member, isNew: member.tracking.source == nil)
             }
         }

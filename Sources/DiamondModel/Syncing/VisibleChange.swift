@@ -5,14 +5,14 @@ import Diamond
 /// While its save runs, the object lists it in ``ModelSyncing/changes``: the refusal of an earlier change becomes a
 /// part of the states of later ones, and so does what the server confirms.
 final class VisibleChange {
-    private let before: SaveState
-    private let after: SaveState
+    private let before: SaveSnapshot
+    private let after: SaveSnapshot
 
     /// Makes a change in one transaction.
     init<Object: Model>(of model: Object, _ change: (Object) -> Void) {
-        before = SaveState(of: model)
+        before = SaveSnapshot(of: model)
         model.transaction { change(model) }
-        after = SaveState(of: model, after: before)
+        after = SaveSnapshot(of: model, after: before)
     }
 
     /// Throws ``ModelError`` `invalid` if setters have refused values of the change.
@@ -25,7 +25,7 @@ final class VisibleChange {
     func rollBack(_ model: Model) {
         let later = model.syncing.changes.drop { $0 !== self }.dropFirst()
         model.syncing.end(self)
-        before.restore(model, where: after, later: later.map { SaveState.Pair(before: $0.before, after: $0.after) })
+        before.restore(model, where: after, later: later.map { SaveSnapshot.Pair(before: $0.before, after: $0.after) })
     }
 
     /// Makes a value of the object, or of a nested one, that the server has confirmed a clean one in both states.

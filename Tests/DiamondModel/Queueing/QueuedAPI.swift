@@ -81,7 +81,7 @@ final class QueuedAPI: Sendable {
     func waitOnce(_ gate: @escaping @Sendable () async -> Void) { state.withLock { $0.gate = gate } }
 
     /// Starts a program with a signed-in user; `nil` for none.
-    func start(as user: String? = nil) throws -> Program {
+    func start(as user: String? = nil, replaying: Engine.Configuration.Replays = .manually) throws -> Program {
         let transport = StubTransport { [self] request throws(TransportError) in
             guard isOnline else {
                 throw TransportError(.cannotConnect, "offline", requestMayHaveBeenSent: false)
@@ -97,6 +97,7 @@ final class QueuedAPI: Sendable {
         }
         var configuration = Engine.Configuration(testing: transport, clock: clock, store: store)
         configuration.baseURL = "https://api.example.com/"
+        configuration.replays = replaying
         let session = Session()
         session.signIn(user)
         if user != nil { configuration.credentials = session }
@@ -117,6 +118,7 @@ extension QueuedAPI.State {
         let id = call.path.split(separator: "/").last.flatMap { Int($0) }
         switch (call.method, id) {
         case ("GET", nil): return StubAPI.Answer(200, .array(notes.sorted { $0.key < $1.key }.map(\.value)))
+        case ("GET", let id?): return notes[id].map { StubAPI.Answer(200, $0) } ?? StubAPI.Answer(404)
         case ("POST", nil):
             let id = notes.count + 7
             guard case .object(var note)? = call.body else { return StubAPI.Answer(400) }

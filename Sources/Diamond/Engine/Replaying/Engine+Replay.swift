@@ -14,6 +14,12 @@ extension Engine {
         return try replays.open()
     }
 
+    /// Returns the queue if it is open, or if its file exists, for this package's other targets; otherwise `nil`.
+    package func queueIfExists() throws(ReplayError) -> ReplayQueue? { try pipeline.replays?.openIfExists() }
+
+    /// Whether the engine sends the jobs of its queue itself, for this package's other targets.
+    package var replaysAutomatically: Bool { automaticReplay != nil }
+
     /// Returns a new replayer, which sends the jobs of the queue through this engine: its lanes, credentials,
     /// interceptors and cache.
     ///

@@ -22,6 +22,18 @@ extension ReplayQueue {
             .map { ($0.job.shifted(by: lead), $0.isConsumed) }
     }
 
+    /// Returns those of some jobs that store answers, and whether each answer was consumed.
+    package func jobsStoringAnswers(
+        among ids: Set<ReplayJob.ID>
+    ) throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
+        let lead = try moment().lead
+        return try read { (connection) throws(SQLiteError) in
+            var jobs: [(job: ReplayJob, isConsumed: Bool)] = []
+            for id in ids { jobs += try ReplayTable.jobsStoringAnswers(id, on: connection) }
+            return jobs
+        }.map { ($0.job.shifted(by: lead), $0.isConsumed) }
+    }
+
     /// Returns a job with its answer; `nil` if the answer is no longer stored.
     ///
     /// - Throws: ``ReplayError`` if the file cannot be read.

@@ -18,9 +18,9 @@ extension ReplayDraft {
         let new = try Self.request(from: request)
         switch (earlier.method, new.method) {
         case (.post, .put), (.post, .patch), (.put, .patch):
-            return .one(try draft(of: Self.changes(of: new, appliedTo: earlier), rules, mergedInto: earlier.replay))
+            return .one(try draft(of: changes(of: new, appliedTo: earlier), rules, mergedInto: earlier.replay))
         case (.put, .put), (.patch, .patch):
-            return .one(try draft(of: Self.changes(of: earlier, addedTo: new), rules))
+            return .one(try draft(of: changes(of: earlier, addedTo: new), rules))
         case (.patch, .put), (.put, .delete), (.patch, .delete), (.delete, .delete): return .one(self)
         case (.post, .delete): return .none
         default:
@@ -53,10 +53,10 @@ extension ReplayDraft {
     }
 
     /// Returns the earlier request with the changes that the new one's body makes.
-    private static func changes(of new: Request, appliedTo earlier: Request) -> Request {
+    private func changes(of new: Request, appliedTo earlier: Request) -> Request {
         var request = earlier
         if let patch = new.body?.jsonValue, let target = earlier.body?.jsonValue {
-            request.body = .json(target.merging(patch))
+            request.body = .json(target.merging(patch).taking(policy.wholeMembers, from: patch))
         } else {
             request.body = new.body
         }
@@ -64,10 +64,10 @@ extension ReplayDraft {
     }
 
     /// Returns the new request with the changes of the earlier one's body that it does not override.
-    private static func changes(of earlier: Request, addedTo new: Request) -> Request {
+    private func changes(of earlier: Request, addedTo new: Request) -> Request {
         var request = new
         if new.method == .patch, let patch = new.body?.jsonValue, let target = earlier.body?.jsonValue {
-            request.body = .json(target.adding(patch))
+            request.body = .json(target.adding(patch).taking(policy.wholeMembers, from: patch))
         }
         return request
     }
@@ -82,6 +82,22 @@ extension JSONValue {
         for (name, change) in changes {
             members[name] = change == .null ? nil : (members[name] ?? .null).merging(change)
         }
+        return .object(members)
+    }
+
+    /// Returns the value with the members at some paths replaced by those of a patch.
+    fileprivate func taking(_ paths: [[String]], from patch: JSONValue) -> JSONValue {
+        var value = self
+        for path in paths { value = value.taking(path[...], from: patch) }
+        return value
+    }
+
+    private func taking(_ path: ArraySlice<String>, from patch: JSONValue) -> JSONValue {
+        guard let name = path.first else { return patch }
+        guard case .object(var members) = self, case .object(let changes) = patch, let change = changes[name] else {
+            return self
+        }
+        members[name] = (members[name] ?? .null).taking(path.dropFirst(), from: change)
         return .object(members)
     }
 

@@ -72,14 +72,17 @@ extension ReplayTable {
 
     /// Returns the jobs that store answers, in the order in which they were added, and whether each answer was
     /// consumed.
+    ///
+    /// - Parameter id: the only job to return; `nil` for all.
     static func jobsStoringAnswers(
-        on connection: borrowing SQLiteConnection
+        _ id: Int64? = nil, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let statement = try connection.statement(
             composed: """
                 SELECT \(columns), (SELECT taken_at IS NOT NULL FROM answer WHERE answer.job = job.id) FROM job
-                WHERE id IN (SELECT answer.job FROM answer) ORDER BY id
+                WHERE id IN (SELECT answer.job FROM answer\(id == nil ? "" : " WHERE answer.job = ?")) ORDER BY id
                 """)
+        if let id { try statement.bind(id, at: 1) }
         var jobs: [(ReplayJob, Bool)] = []
         while try statement.step() {
             jobs.append((try ReplayJob(statement, on: connection), statement.int64(columnCount) != 0))

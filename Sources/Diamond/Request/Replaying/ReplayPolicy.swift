@@ -92,6 +92,9 @@ public struct ReplayPolicy: Hashable, Sendable {
     /// Whether the URL needs an id that an earlier job of the ordering key brings. The job is held until the id is
     /// known.
     package var awaitsID = false
+    /// The paths of members whose objects replace those of a waiting request instead of being merged into them
+    /// (``Uniqueness/merge``). They are not stored.
+    package var wholeMembers: [[String]] = []
     /// The app's own data, stored with the job.
     public var metadata: [String: JSONValue]
 
@@ -127,7 +130,8 @@ public struct ReplayPolicy: Hashable, Sendable {
             && one.keyLifetime == other.keyLifetime && one.unique.isExactly(other.unique)
             && one.uniqueness == other.uniqueness && one.kind.isExactly(other.kind)
             && one.call.isExactly(other.call) && one.storesAnswer == other.storesAnswer
-            && one.awaitsID == other.awaitsID && one.metadata.isExactly(other.metadata)
+            && one.awaitsID == other.awaitsID && one.wholeMembers == other.wholeMembers
+            && one.metadata.isExactly(other.metadata)
     }
 
     /// The policy that never adds the request to the queue. It is a request's default.

@@ -1,11 +1,11 @@
 import Diamond
 
 /// A snapshot of an object and its nested objects, to roll back a failed save: the values, and which of them are dirty.
-final class SaveState {
+final class SaveSnapshot {
     /// The snapshots before and after a change.
     struct Pair {
-        let before: SaveState
-        let after: SaveState
+        let before: SaveSnapshot
+        let after: SaveSnapshot
     }
 
     /// The members of a nested collection.
@@ -22,13 +22,13 @@ final class SaveState {
     let rejections: [Violation]
     let serverID: ModelID?
     /// The states of nested models and of the members of nested collections.
-    private(set) var nested: [SaveState] = []
+    private(set) var nested: [SaveSnapshot] = []
     var collections: [Members] = []
 
     /// Takes a snapshot.
     ///
     /// - Parameter before: The snapshot before a change. Its nested models become a part of this one, too.
-    init(of model: Model, after before: SaveState? = nil) {
+    init(of model: Model, after before: SaveSnapshot? = nil) {
         self.model = model
         slots = PropertyVisitor.slots(of: model)
         dirty = model.tracking.dirty
@@ -43,20 +43,20 @@ final class SaveState {
         guard let before, !before.nested.isEmpty else { return }
         var known = Set(nested.map(\.model))
         for state in before.nested where known.insert(state.model).inserted {
-            nested.append(SaveState(of: state.model, after: state))
+            nested.append(SaveSnapshot(of: state.model, after: state))
         }
     }
 
     private func addNested(_ slot: PropertyVisitor.Slot) {
-        if let child = slot.property.nestedModel(in: slot.value) { nested.append(SaveState(of: child)) }
+        if let child = slot.property.nestedModel(in: slot.value) { nested.append(SaveSnapshot(of: child)) }
         guard let core = slot.property.nestedCollection(in: slot.value) else { return }
         let members = core.allModels
         collections.append(Members(core: core, models: members, hasChangedMembers: core.hasChangedMembers))
-        for member in members { nested.append(SaveState(of: member)) }
+        for member in members { nested.append(SaveSnapshot(of: member)) }
     }
 
     /// Returns the state of the object itself, or of a nested one.
-    func state(of model: Model) -> SaveState? {
+    func state(of model: Model) -> SaveSnapshot? {
         if model === self.model { return self }
         return nested.lazy.compactMap { $0.state(of: model) }.first
     }
@@ -66,7 +66,7 @@ final class SaveState {
     /// - Parameters:
     ///   - after: The snapshot after the change.
     ///   - later: The snapshots of later changes, in order. Values of this change in them are replaced.
-    func restore(_ model: Model, where after: SaveState, later: [Pair]) {
+    func restore(_ model: Model, where after: SaveSnapshot, later: [Pair]) {
         // Lazy: a restored value mostly needs the next change only, and a thousand saves may be refused one by one.
         let own = later.lazy.compactMap { pair -> Pair? in
             guard let before = pair.before.state(of: model), let after = pair.after.state(of: model) else { return nil }
@@ -87,7 +87,7 @@ final class SaveState {
         }
     }
 
-    private func restoreValues(of model: Model, where after: SaveState, later: some Sequence<Pair>) {
+    private func restoreValues(of model: Model, where after: SaveSnapshot, later: some Sequence<Pair>) {
         let current = PropertyVisitor.slots(of: model)
         var back: [PropertyVisitor.Slot] = []
         for (index, slot) in slots.enumerated() {
@@ -128,7 +128,7 @@ final class SaveState {
     }
 
     /// Returns the violations for which setters have refused values since another snapshot.
-    func newRejections(since before: SaveState) -> [Violation] {
+    func newRejections(since before: SaveSnapshot) -> [Violation] {
         rejections.filter { !before.rejections.contains($0) }
     }
 }

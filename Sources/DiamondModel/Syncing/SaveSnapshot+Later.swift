@@ -1,7 +1,7 @@
 import Diamond
 
 /// The states of later changes, when an earlier change was refused or confirmed.
-extension SaveState {
+extension SaveSnapshot {
     /// Returns whether a later change, or the user, has set a property after a refused change. Its value before the
     /// later change is then the one before the refused change.
     ///
@@ -9,7 +9,7 @@ extension SaveState {
     ///   - index: The index of the property.
     ///   - after: The state after the refused change, whose state before is this one.
     ///   - later: The states of later changes, in order.
-    func isReplaced(at index: Int, where after: SaveState, in later: some Sequence<Pair>) -> Bool {
+    func isReplaced(at index: Int, where after: SaveSnapshot, in later: some Sequence<Pair>) -> Bool {
         let refused = after.slots[index]
         let isRefused = { (slot: PropertyVisitor.Slot) in refused.property.areSame(slot.value, refused.value) }
         for pair in later {
@@ -23,7 +23,7 @@ extension SaveState {
     }
 
     /// Takes a value from another state of the same object, and whether it is dirty.
-    private func take(_ index: Int, from other: SaveState) {
+    private func take(_ index: Int, from other: SaveSnapshot) {
         let property = slots[index].property
         slots[index] = other.slots[index]
         dirty.removeAll { $0.property === property }
@@ -60,8 +60,8 @@ extension SaveState {
 
 /// A change of the members of a collection.
 private struct MemberChange {
-    let before: SaveState.Members
-    let after: SaveState.Members
+    let before: SaveSnapshot.Members
+    let after: SaveSnapshot.Members
 
     /// Returns members without the added models, and with the removed ones at their old indexes.
     func undone(_ models: [Model]) -> [Model] {
@@ -75,20 +75,20 @@ private struct MemberChange {
         return models
     }
 
-    func undo(_ members: inout SaveState.Members) {
+    func undo(_ members: inout SaveSnapshot.Members) {
         let isSame = members.models.elementsEqual(after.models, by: ===)
         members.models = undone(members.models)
         if isSame { members.hasChangedMembers = before.hasChangedMembers }
     }
 }
 
-extension SaveState.Members {
+extension SaveSnapshot.Members {
     /// Restores the members before a refused change.
     ///
     /// - Parameters:
     ///   - after: The members after the change.
     ///   - later: The states of later changes, in order.
-    func restore(where after: Self, later: [SaveState.Pair]) {
+    func restore(where after: Self, later: [SaveSnapshot.Pair]) {
         if models.elementsEqual(after.models, by: ===) { return }
         let change = MemberChange(before: self, after: after)
         let current = core.allModels
@@ -104,7 +104,7 @@ extension SaveState.Members {
     }
 }
 
-extension SaveState {
+extension SaveSnapshot {
     fileprivate func hasMembers(_ models: [Model], of core: CollectionCore) -> Bool {
         members(of: core)?.models.elementsEqual(models, by: ===) ?? false
             || nested.contains { $0.hasMembers(models, of: core) }

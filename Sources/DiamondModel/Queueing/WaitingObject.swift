@@ -1,0 +1,44 @@
+public import Diamond
+import Observation
+
+/// An object whose calls wait in the queue.
+public struct WaitingObject {
+    /// The name of its class in the queue (``Model/queueName``).
+    public let type: String
+    /// The server's id, or the local id of a new object.
+    public let id: ModelID
+    /// The live instance; `nil` if the object is not live.
+    public let model: Model?
+    /// The kind of its last call.
+    public let call: ModelCall
+    /// The state of its calls: `waiting`, `sending` or `needsReview`.
+    public let state: SaveState
+    /// The queue's jobs of its calls, in order.
+    public let jobIDs: [ReplayJob.ID]
+}
+
+extension ModelContext {
+    /// The objects whose calls wait in the queue for the current identity, in the order of their first calls. Can be
+    /// observed.
+    ///
+    /// The context reads the queue at its first load, save or collection of answers, or when JSON is merged into it.
+    /// From then on it notices all changes by this process, and those by others at each load, save and collection.
+    public var waiting: [WaitingObject] {
+        registrar.access(self, keyPath: \.waiting)
+        var groups: [ExactText: [WaitingCalls.Call]] = [:]
+        var order: [ExactText] = []
+        for call in overlay.calls.all where isShown(call) {
+            let key = ExactText(call.job.orderingKey ?? "")
+            if groups[key] == nil { order.append(key) }
+            groups[key, default: []].append(call)
+        }
+        return order.compactMap { key in
+            guard let calls = groups[key], let last = calls.last, let state = calls.state else { return nil }
+            let model = overlay.classes[last.subject.type].flatMap { existing($0, for: last.subject) }
+            guard let id = model?.modelID ?? last.subject.ids.first else { return nil }
+            return WaitingObject(
+                type: last.subject.type, id: id, model: model, call: last.subject.call, state: state,
+                jobIDs: calls.map(\.job.id))
+        }
+    }
+}
