@@ -423,7 +423,7 @@ import UnixSignals
         let replayer = try engine.replayer()
         let replaying = Task { await replayer.run() }  // until the task is canceled
         let summary = await replayer.replay(until: deadline)  // or what can be sent until then
-        try await engine.forget(identity: "user-42")  // logout
+        try await engine.forget(identity: "user-42")  // sign-out
         try await engine.queue().release(.identity("user-42"))  // signed in again
         try await engine.forget(identity: "user-42", discardingJobs: true)  // the account was deleted
         engine.onReplay(CreateNote.self) { job, result in
@@ -586,7 +586,7 @@ import UnixSignals
         profile.identity = "anna"
         print(try await engine.send(profile).text)  // and receives it
 
-        try await engine.forget(identity: "anna")  // logout: erases responses and cookies
+        try await engine.forget(identity: "anna")  // sign-out: erases responses and cookies
     }
 
     private func problems(of engine: Engine) async {

@@ -239,7 +239,7 @@ import Testing
         #expect(try recorded().isEmpty && folder.names.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `a paused download of an identity leaves nothing after its logout`(
+    @Test(arguments: [false, true]) func `a paused download of an identity leaves nothing after its sign-out`(
         isSealed: Bool
     ) async throws {
         let server = Self.server([.held(1 << 20)])
