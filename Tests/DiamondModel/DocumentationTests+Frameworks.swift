@@ -1,4 +1,5 @@
 import DiamondModel
+import DiamondTable
 import DiamondTesting
 import Foundation
 

@@ -1,3 +1,4 @@
+import DiamondTable
 import DiamondTestSupport
 import DiamondTesting
 import Testing
@@ -91,6 +92,8 @@ private struct Scene {
     struct Section {
         let key: Int
         var rows: [Int]
+
+        var ids: (key: String, rows: [Int]) { ("\(key)", rows) }
     }
 
     let old: [Section]
@@ -135,26 +138,7 @@ private struct Scene {
             }
         }
         new = sections
-        plan = makePlan()
-    }
-
-    private func makePlan() -> BatchPlan {
-        let olds = paths(of: old)
-        let news = paths(of: new)
-        let rows = Set(olds.keys).union(news.keys).sorted().map {
-            BatchPlan.RowChange(old: olds[$0], new: news[$0], isUpdated: changed.contains($0))
-        }
-        return BatchPlan(
-            oldSections: old.map(\.rows.count),
-            newSections: new.map { section in old.firstIndex { $0.key == section.key } }, rows: rows)
-    }
-
-    private func paths(of sections: [Section]) -> [Int: RowPath] {
-        var paths: [Int: RowPath] = [:]
-        for (section, rows) in sections.enumerated() {
-            for (row, id) in rows.rows.enumerated() { paths[id] = RowPath(section: section, row: row) }
-        }
-        return paths
+        plan = BatchPlan(from: old.map(\.ids), to: new.map(\.ids), updated: changed)
     }
 
     var batch: Batch { Batch(plan) }

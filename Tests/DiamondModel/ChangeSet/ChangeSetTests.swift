@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTestSupport
 import Foundation
 import Observation
 import Synchronization

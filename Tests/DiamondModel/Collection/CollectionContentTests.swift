@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTestSupport
 import Testing
 
 /// The content of collections: lists that are refused, rejected elements, and the JSON that owners write.

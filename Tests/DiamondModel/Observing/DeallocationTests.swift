@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTestSupport
 import Observation
 import Testing
 
