@@ -119,25 +119,20 @@ final class TableListDisplay: @MainActor TableDisplay {
     func show(_ presentation: Presentation, more: NextPageState) {
         self.presentation = presentation
         self.more = more
-        if more == .ready { loadMore(showing: lastRowOnScreen) }
+        if more == .ready { controller.source.startLoadingMore(showing: lastRowOnScreen) }
     }
 
     // MARK: Loading
 
     func appear(_ row: Row) {
         onScreen.insert(row.id)
-        loadMore(showing: row.path)
+        controller.source.startLoadingMore(showing: row.path)
     }
 
     func disappear(_ row: Row) { onScreen.remove(row.id) }
 
     private var lastRowOnScreen: RowPath? {
         sections.lazy.reversed().flatMap { $0.rows.reversed() }.first { self.onScreen.contains($0.id) }?.path
-    }
-
-    private func loadMore(showing path: RowPath?) {
-        let source = controller.source
-        if source.needsMore(showing: path) { Task { await source.loadMore(showing: path) } }
     }
 
     func refresh() async { await controller.source.refresh() }

@@ -1,5 +1,5 @@
 #if canImport(UIKit) && !os(watchOS)
-public import DiamondModel
+import DiamondModel
 public import UIKit
 
 /// The data source, delegate and display of a table view. It passes all calls to the ``TableSource`` of its controller.
@@ -10,27 +10,15 @@ public import UIKit
 ///
 /// The table view does not retain the adapter. Not compiled on Linux, where the tests of this package run.
 @MainActor
-open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegate {
-    public let controller: TableController
-    /// The cells by the types of models. All, including the fallback, have to be subclasses of `UITableViewCell`.
-    public let registry: RepresentationRegistry<ViewRepresentation>
-    /// Shows the state of the table (loading, empty, failed), and of the next page.
-    public var showState: (Presentation, NextPageState) -> Void = { _, _ in }
-    fileprivate weak var tableView: UITableView?
-
+open class TableViewAdapter: ViewAdapter, UITableViewDataSource, UITableViewDelegate {
     public init(
         _ tableView: UITableView, source: TableSource, registry: RepresentationRegistry<ViewRepresentation>
     ) {
-        controller = TableController(source)
-        self.registry = registry
-        self.tableView = tableView
-        super.init()
+        super.init(view: tableView, source: source, registry: registry)
         tableView.dataSource = self
         tableView.delegate = self
         controller.display = self
     }
-
-    private var source: TableSource { controller.source }
 
     /// Whether the user drags a row or has just dropped it. Changes wait meanwhile.
     private var isDragging = false {
@@ -42,21 +30,6 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
 
     /// Ends a drag in a new task: the table view accepts no batch before the current call returns.
     private func endDrag() { Task { isDragging = false } }
-
-    #if !os(tvOS)
-    /// Adds a refresh control, which loads new items.
-    public func addRefreshControl() {
-        let control = UIRefreshControl()
-        let action = UIAction { [weak self, weak control] _ in
-            Task { [weak self, weak control] in
-                await self?.source.refresh()
-                control?.endRefreshing()
-            }
-        }
-        control.addAction(action, for: .valueChanged)
-        tableView?.refreshControl = control
-    }
-    #endif
 
     // MARK: Data source
 
@@ -86,11 +59,6 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
         let cell = tableView.dequeueReusableCell(withIdentifier: representation.reuseIdentifier, for: indexPath)
         representation.configure(cell)
         return cell
-    }
-
-    private func representation(at indexPath: IndexPath) -> ViewRepresentation? {
-        let path = RowPath(indexPath)
-        return source.representedObject(at: path).map { registry.representation(of: $0, state: source.state(at: path)) }
     }
 
     // MARK: Editing
@@ -149,78 +117,33 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
 
     open func tableView(
         _ tableView: UITableView, willDisplay cell: UITableViewCell, forRowAt indexPath: IndexPath
-    ) {
-        showSelection(at: indexPath)
-        loadMore(showing: RowPath(indexPath))
-    }
+    ) { willDisplay(indexPath) }
 
-    /// Updates the view's own selection from the source.
-    private func showSelection(at indexPath: IndexPath) {
-        guard let tableView else { return }
-        let isSelected = source.state(at: RowPath(indexPath)).contains(.selected)
-        let isShown = tableView.indexPathsForSelectedRows?.contains(indexPath) ?? false
-        if isSelected, !isShown { tableView.selectRow(at: indexPath, animated: false, scrollPosition: .none) }
-        if isShown, !isSelected { tableView.deselectRow(at: indexPath, animated: false) }
-    }
-
-    /// Loads the next page if the last visible row is near the end.
-    private func loadMore(showing path: RowPath?) {
-        let source = source
-        if source.needsMore(showing: path) { Task { await source.loadMore(showing: path) } }
-    }
-}
-
-extension TableViewAdapter: @MainActor TableDisplay {
-    public var isOnScreen: Bool { tableView?.window != nil }
-
-    public func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
-        guard let tableView else { return }
-        tableView.performBatchUpdates {
-            update()
-            tableView.deleteSections(IndexSet(batch.deletedSections), with: .automatic)
-            tableView.insertSections(IndexSet(batch.insertedSections), with: .automatic)
-            tableView.deleteRows(at: batch.deletions.map { IndexPath($0) }, with: .automatic)
-            tableView.insertRows(at: batch.insertions.map { IndexPath($0) }, with: .automatic)
-            for move in batch.moves { tableView.moveRow(at: IndexPath(move.from), to: IndexPath(move.to)) }
-        }
-    }
-
-    public func reload() {
-        tableView?.allowsMultipleSelection = source.allowsMultipleSelection
-        tableView?.reloadData()
-    }
-
-    public func reconfigure(_ paths: [RowPath]) {
-        guard let tableView else { return }
-        let all = paths.map { IndexPath($0) }
-        // reconfigureRows refuses a cell with another reuse identifier.
-        let reconfigurable = all.filter {
-            tableView.cellForRow(at: $0)?.reuseIdentifier == representation(at: $0)?.reuseIdentifier
-        }
-        tableView.reconfigureRows(at: reconfigurable)
-        let replaced = Set(all).subtracting(reconfigurable)
-        if !replaced.isEmpty { tableView.reloadRows(at: Array(replaced), with: .none) }
-        for indexPath in all { showSelection(at: indexPath) }
-    }
-
-    public func show(_ presentation: Presentation, more: NextPageState) {
-        showState(presentation, more)
-        if more == .ready { loadMore(showing: tableView?.indexPathsForVisibleRows?.max().map { RowPath($0) }) }
-    }
-
-    public func setEditing(_ isEditing: Bool) {
-        tableView?.setEditing(isEditing, animated: true)
+    public override func setEditing(_ isEditing: Bool) {
+        super.setEditing(isEditing)
         isDragging = false
     }
 }
 
-extension RowPath {
-    /// Creates a path from an index path with a section and a row or item.
-    public init(_ indexPath: IndexPath) { self.init(section: indexPath.section, row: indexPath.item) }
-}
+extension UITableView: RowView {
+    var selectedRows: [IndexPath] { indexPathsForSelectedRows ?? [] }
+    var visibleRows: [IndexPath] { indexPathsForVisibleRows ?? [] }
+    func reuseIdentifier(at indexPath: IndexPath) -> String? { cellForRow(at: indexPath)?.reuseIdentifier }
+    func selectRow(at indexPath: IndexPath) { selectRow(at: indexPath, animated: false, scrollPosition: .none) }
+    func deselectRow(at indexPath: IndexPath) { deselectRow(at: indexPath, animated: false) }
 
-extension IndexPath {
-    /// Creates an index path with a section and a row or item.
-    public init(_ path: RowPath) { self.init(item: path.row, section: path.section) }
+    func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
+        performBatchUpdates { [self] in
+            update()
+            deleteSections(IndexSet(batch.deletedSections), with: .automatic)
+            insertSections(IndexSet(batch.insertedSections), with: .automatic)
+            deleteRows(at: batch.deletions.map { IndexPath($0) }, with: .automatic)
+            insertRows(at: batch.insertions.map { IndexPath($0) }, with: .automatic)
+            for move in batch.moves { moveRow(at: IndexPath(move.from), to: IndexPath(move.to)) }
+        }
+    }
+
+    func reloadRows(at indexPaths: [IndexPath]) { reloadRows(at: indexPaths, with: .none) }
+    func showEditing(_ isEditing: Bool) { setEditing(isEditing, animated: true) }
 }
 #endif

@@ -43,6 +43,12 @@ extension TableSource {
         if needsMore(showing: path) { try? await loading?.load(more: true) }
     }
 
+    /// Loads the next page in a new task if the last visible row is near the end.
+    @MainActor
+    func startLoadingMore(showing path: RowPath?) {
+        if needsMore(showing: path) { Task { await loadMore(showing: path) } }
+    }
+
     /// Loads new items, for example after a pull to refresh. Errors are shown, not thrown.
     public nonisolated(nonsending) func refresh() async {
         try? await loading?.load(Load(policy: .revalidate, scope: .refresh))
