@@ -24,7 +24,7 @@ import UnixSignals
 #endif
 
 /// The code of README and documentation, compiled; the first test proves that it is the same.
-@Suite struct `Code in the documentation` {
+@Suite("Code in the documentation") struct DocumentationTests {
     @Test(arguments: [
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
         "Sources/Diamond/Documentation.docc/Architecture.md",

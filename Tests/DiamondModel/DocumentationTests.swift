@@ -6,7 +6,7 @@ import Observation
 import Testing
 
 /// The code of the documentation of models and tables, compiled; the first test proves that it is the same.
-@Suite struct `The model's documentation` {
+@Suite("The model's documentation") struct DocumentationTests {
     private static let articles = [
         "README.md",
         "Sources/DiamondModel/Documentation.docc/DiamondModel.md",

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `A store after a sign-out` {
+@Suite("A store after a sign-out") struct ForgottenIdentityTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
     private static let anna = "anna-marker"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine that leaves caching to server and request` {
+@Suite("An engine that leaves caching to server and request", .timeLimit(.minutes(5))) struct EngineCacheRulesTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine with a shared cache` {
+@Suite("An engine with a shared cache", .timeLimit(.minutes(5))) struct EngineSharedCacheTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `RFC 9211 section 2` {
+@Suite("RFC 9211 section 2") struct CacheStatusFieldTests {
     private static func status(_ change: (inout CacheStatus) -> Void) -> CacheStatus {
         var status = CacheStatus()
         change(&status)
@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The cache status of a response` {
+@Suite("The cache status of a response", .timeLimit(.minutes(5))) struct EngineCacheStatusTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine that obeys HTTP alone` {
+@Suite("An engine that obeys HTTP alone", .timeLimit(.minutes(5))) struct EngineHTTPRulesTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `RFC 9110 section 9.3.3` {
+@Suite("RFC 9110 section 9.3.3", .timeLimit(.minutes(5))) struct EnginePostTests {
     private let temporary = TemporaryStore()
     private let fresh: HTTPFields = [.cacheControl: "max-age=60", .contentLocation: "/a?b=c"]
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite(.timeLimit(.minutes(5))) struct `Parts of responses in the cache` {
+@Suite("Parts of responses in the cache", .timeLimit(.minutes(5))) struct EnginePartTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private static let url = "http://h/a"

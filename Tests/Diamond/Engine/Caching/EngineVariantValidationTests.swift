@@ -7,7 +7,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `RFC 9111 section 4.3.1, the validators of several variants` {
+@Suite("RFC 9111 section 4.3.1, the validators of several variants", .timeLimit(.minutes(5)))
+struct EngineVariantValidationTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 

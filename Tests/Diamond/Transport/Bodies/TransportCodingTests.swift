@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A coded body` {
+@Suite("A coded body", .timeLimit(.minutes(5))) struct TransportCodingTests {
     @Test(arguments: TransportKind.allCases, CodedBody.all)
     func `a coded body is decoded in every framing`(kind: TransportKind, coded: CodedBody) async throws {
         for framing in CodedBody.Framing.allCases {
@@ -115,7 +115,7 @@ import Testing
 }
 
 #if Curl && os(Linux)
-@Suite struct `The decoder of a coded body` {
+@Suite("The decoder of a coded body") struct BodyDecoderTests {
     private let url = "http://h/"
 
     private func decoder(_ coding: String) throws -> ContentDecoder {

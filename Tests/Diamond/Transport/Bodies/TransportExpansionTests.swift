@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `A decompression bomb` {
+@Suite("A decompression bomb", .timeLimit(.minutes(10))) struct TransportExpansionTests {
     @Test(arguments: TransportKind.allCases)
     func `a decompression bomb fails when it has grown out of proportion, long before the limit`(kind: TransportKind)
         async throws
@@ -58,7 +58,7 @@ import Testing
     }
 }
 
-@Suite struct `The growth of a body` {
+@Suite("The growth of a body") struct BodyGrowthTests {
     @Test(arguments: [
         (4 << 20, 0, false), (4 << 20 + 1, 0, true), (25_000_000, 100_000, false), (25_000_001, 100_000, true),
     ])

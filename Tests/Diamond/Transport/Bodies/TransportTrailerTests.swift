@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `The trailers of a body` {
+@Suite("The trailers of a body", .timeLimit(.minutes(5))) struct TransportTrailerTests {
     private static let body = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
     @Test(arguments: TransportKind.allCases, [1, 99])
@@ -35,7 +35,7 @@ import Testing
 }
 
 #if Curl && os(Linux)
-@Suite struct `The deadline of an exchange over libcurl` {
+@Suite("The deadline of an exchange over libcurl") struct CurlDeadlineTests {
     @Test func `the deadline of trailers begins with the first trailer field, even without a timeout`() {
         let loop = CurlLoop(.standard)
         let transfer = CurlTransfer(TransportRequest(url: "http://h/"), passwords: TransportPasswords(), loop: loop)
