@@ -21,7 +21,7 @@ import Testing
     ]
 
     @Test(arguments: articles)
-    func `An article shows only code that these tests compile`(path: String) throws {
+    func `an article shows only code that these tests compile`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = try compiledLines
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: articles)
-    func `An article shows the imports that its code needs, in its first block`(path: String) throws {
+    func `an article shows the imports that its code needs, in its first block`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
         let ours = path == "README.md" ? blocks.filter { $0.contains("import DiamondModel") } : blocks

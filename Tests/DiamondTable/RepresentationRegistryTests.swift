@@ -25,7 +25,7 @@ import Testing
         RepresentationRegistry(fallback: { "? \(type(of: $0))" }, onUnknown: { [log] in log.reported.append($0) })
     }
 
-    @Test func `A class has the representation that is registered for it or for its nearest superclass`() {
+    @Test func `a class has the representation that is registered for it or for its nearest superclass`() {
         let registry = registry()
         registry.register(Model.self) { _, _ in "model" }
         registry.register((any Named).self) { named, _ in named.name }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test
-    func `An object without a registered class is represented by the first registered protocol that it conforms to`() {
+    func `an object without a registered class is represented by the first registered protocol that it conforms to`() {
         let registry = registry()
         registry.register((any Named).self) { named, _ in "named \(named.name)" }
         registry.register((any Tagged).self) { _, _ in "tagged" }
@@ -53,7 +53,7 @@ import Testing
         #expect(registry.representation(of: Note()) == "again note")
     }
 
-    @Test func `A model represents itself where its class is not registered`() {
+    @Test func `a model represents itself where its class is not registered`() {
         let registry = registry()
         registry.register(Any.self) { _, _ in "anything" }
         registry.register(Any.self, in: .detail) { _, _ in "any page" }
@@ -63,7 +63,7 @@ import Testing
         #expect(registry.representation(of: Square()) == "shape")
     }
 
-    @Test func `Each context has its own representations`() {
+    @Test func `each context has its own representations`() {
         let registry = registry()
         registry.register(String.self) { text, _ in "row \(text)" }
         registry.register(String.self, in: .detail) { text, _ in "page \(text)" }
@@ -71,7 +71,7 @@ import Testing
         #expect(registry.representation(of: "x", in: .detail) == "page x")
     }
 
-    @Test func `An unknown type has the fallback, and is reported once per context`() {
+    @Test func `an unknown type has the fallback, and is reported once per context`() {
         let registry = registry()
         registry.register(String.self) { text, _ in text }
         #expect(registry.representation(of: 7) == "? Int")
@@ -86,13 +86,13 @@ import Testing
         #expect(registry.representation(of: 8) == "8")
     }
 
-    @Test func `The representation receives the state`() {
+    @Test func `the representation receives the state`() {
         let registry = registry()
         registry.register(String.self) { text, state in state.contains(.selected) ? "*\(text)" : text }
         #expect(registry.representation(of: "x", state: .selected) == "*x")
     }
 
-    @Test func `A view is configured with the model, by closures that know both types`() {
+    @Test func `a view is configured with the model, by closures that know both types`() {
         final class Cell { var text = "" }
         let registry = RepresentationRegistry<ViewRepresentation>(
             fallback: { _ in ViewRepresentation(Cell.self) { _ in } })

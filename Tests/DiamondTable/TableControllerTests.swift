@@ -29,7 +29,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Sections that are inserted and deleted shift those of later parts`() throws {
+    @Test func `sections that are inserted and deleted shift those of later parts`() throws {
         items.sectionRule = .by(\.group)
         #expect(source.numberOfSections == 4)
         try others.remove(at: 0)
@@ -40,14 +40,14 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A change beyond the limit reloads the table`() {
+    @Test func `a change beyond the limit reloads the table`() {
         items.resetLimit = 2
         items.removeAll()
         #expect(table.reloads == 2 && table.batches == 0)
         #expect(table.problem == nil)
     }
 
-    @Test func `A table off screen is reloaded once per change`() throws {
+    @Test func `a table off screen is reloaded once per change`() throws {
         table.isOnScreen = false
         try items.remove(at: 0)
         items[0].version = 1
@@ -58,7 +58,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Changes wait while the controller is suspended`() throws {
+    @Test func `changes wait while the controller is suspended`() throws {
         table.controller.isSuspended = true
         try items.remove(at: 0)
         try others.remove(at: 0)
@@ -71,7 +71,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A change that is made during a batch is applied after the batch`() throws {
+    @Test func `a change that is made during a batch is applied after the batch`() throws {
         var isFirst = true
         let table = SimulatedTable(source) { [items, others] object in
             if isFirst, (object as? Item)?.id == 9 {
@@ -87,7 +87,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `An observer that changes a collection causes another batch`() throws {
+    @Test func `an observer that changes a collection causes another batch`() throws {
         let token = items.observe { [others] changes in
             if let row = changes.deletions.first { _ = try? others.add(Item.make(row.model.id + 50)) }
         }
@@ -98,7 +98,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A change that is made while the display shows the loading state is applied`() {
+    @Test func `a change that is made while the display shows the loading state is applied`() {
         let display = Recorder()
         display.onShow = { [items] in items[0].version += 1 }
         let controller = TableController(TableSource([.collection(items)]))
@@ -106,7 +106,7 @@ import Testing
         #expect(display.reconfigured == [RowPath(section: 0, row: 0)])
     }
 
-    @Test func `A suspension that begins during a batch holds back the next change`() throws {
+    @Test func `a suspension that begins during a batch holds back the next change`() throws {
         let display = Recorder()
         let controller = TableController(source)
         controller.display = display
@@ -121,7 +121,7 @@ import Testing
         #expect(display.batches.count == 2)
     }
 
-    @Test func `A display that is set during a suspension shows the changes that are applied`() throws {
+    @Test func `a display that is set during a suspension shows the changes that are applied`() throws {
         table.controller.isSuspended = true
         try items.remove(at: 0)
         let other = Recorder()
@@ -129,7 +129,7 @@ import Testing
         #expect(other.reloads == 1 && source.labels[1].count == 4)
     }
 
-    @Test func `Many changes during a suspension are one reload`() {
+    @Test func `many changes during a suspension are one reload`() {
         table.controller.isSuspended = true
         for _ in 0..<1000 { items[0].version += 1 }
         table.controller.isSuspended = false
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: Titles
 
-    @Test func `Titles are those of the last change that was applied`() {
+    @Test func `titles are those of the last change that was applied`() {
         items.sectionRule = titled("old")
         #expect(source.title(of: 1) == "old a" && source.sectionIndexTitles == ["OLD a", "OLD b"])
         table.controller.isSuspended = true
@@ -152,7 +152,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A section rule with the same titles does not reload the table`() throws {
+    @Test func `a section rule with the same titles does not reload the table`() throws {
         items.sectionRule = titled("old")
         let reloads = table.reloads
         try items.transaction {
@@ -163,7 +163,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A section rule that changes before a drag in a suspension changes the titles after the suspension`() {
+    @Test func `a section rule that changes before a drag in a suspension changes the titles after the suspension`() {
         let source = TableSource([.collection(items, editing: RowEditing())])
         let table = SimulatedTable(source, content: label)
         items.sectionRule = titled("old")
@@ -186,7 +186,7 @@ import Testing
 
     // MARK: Sources
 
-    @Test func `The late changes of a replaced source are ignored`() throws {
+    @Test func `the late changes of a replaced source are ignored`() throws {
         let next = TableSource([.collection(others)])
         table.controller.source = next
         #expect(table.reloads == 2)
@@ -200,7 +200,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A new source that is set during a batch takes effect after the batch`() throws {
+    @Test func `a new source that is set during a batch takes effect after the batch`() throws {
         let next = TableSource([.collection(others)])
         var table: SimulatedTable?
         table = SimulatedTable(source) { object in
@@ -213,7 +213,7 @@ import Testing
         #expect(table?.problem == nil)
     }
 
-    @Test func `A new source that is set during a suspension takes effect after the suspension`() throws {
+    @Test func `a new source that is set during a suspension takes effect after the suspension`() throws {
         let next = TableSource([.collection(others)])
         table.controller.isSuspended = true
         table.controller.source = next
@@ -225,7 +225,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A source that is given to a second table leaves the first table empty`() throws {
+    @Test func `a source that is given to a second table leaves the first table empty`() throws {
         let second = SimulatedTable(source, content: label)
         #expect(table.shown.isEmpty)
         try items.remove(at: 0)
@@ -233,7 +233,7 @@ import Testing
         #expect(table.problem == nil && second.problem == nil)
     }
 
-    @Test func `A source follows its collection after its table is deallocated`() throws {
+    @Test func `a source follows its collection after its table is deallocated`() throws {
         var gone: SimulatedTable? = SimulatedTable(TableSource([.collection(items)]))
         weak let display = gone
         let source = gone?.controller.source
@@ -243,7 +243,7 @@ import Testing
         #expect(source?.labels == [["item 2", "item 3", "item 4"]])
     }
 
-    @Test func `A source without a table is deallocated although its collection is alive`() {
+    @Test func `a source without a table is deallocated although its collection is alive`() {
         weak var former: TableSource?
         do {
             let source = TableSource([.collection(items), .fields(of: Contact.make(), Contact.fields)])
@@ -252,7 +252,7 @@ import Testing
         #expect(former == nil)
     }
 
-    @Test func `A display that does not perform a batch is reloaded`() throws {
+    @Test func `a display that does not perform a batch is reloaded`() throws {
         let display = Recorder()
         display.isLazy = true
         let controller = TableController(TableSource([.collection(items)]))

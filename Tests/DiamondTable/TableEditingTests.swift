@@ -28,7 +28,7 @@ import Testing
     // MARK: Moving
 
     @Test(arguments: [(0, 4), (4, 0), (1, 2), (2, 1), (3, 3)])
-    func `A drag moves the model without a batch or a reload`(from: Int, to: Int) {
+    func `a drag moves the model without a batch or a reload`(from: Int, to: Int) {
         let table = table()
         var ids = [1, 2, 3, 4, 5]
         ids.insert(ids.remove(at: from), at: to)
@@ -38,7 +38,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag to one past the end moves the row to the end`() {
+    @Test func `a drag to one past the end moves the row to the end`() {
         let table = table()
         table.drag(from: path(1, 0), to: path(1, 5))
         #expect(items.map(\.id) == [2, 3, 4, 5, 1])
@@ -46,7 +46,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag is a batch for other tables with the same collection`() {
+    @Test func `a drag is a batch for other tables with the same collection`() {
         let table = table()
         let other = SimulatedTable(TableSource([.collection(items)]))
         table.drag(from: path(1, 0), to: path(1, 2))
@@ -54,7 +54,7 @@ import Testing
         #expect(other.problem == nil && table.problem == nil)
     }
 
-    @Test func `A drag into another section changes the model as the app says`() {
+    @Test func `a drag into another section changes the model as the app says`() {
         let table = table(mapped, isSectioned: true)
         table.drag(from: path(1, 0), to: path(2, 1))
         #expect(items.map(\.id) == [2, 3, 4, 1, 5])
@@ -63,7 +63,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag may end one past the end of another section, or in an empty section`() {
+    @Test func `a drag may end one past the end of another section, or in an empty section`() {
         let table = table(mapped, isSectioned: true)
         table.drag(from: path(1, 0), to: path(2, 3))
         table.drag(from: path(1, 0), to: path(3, 0))
@@ -72,7 +72,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Dragging the last row out of a section deletes the section in a batch`() {
+    @Test func `dragging the last row out of a section deletes the section in a batch`() {
         let table = table(mapped, isSectioned: true)
         table.drag(from: path(2, 0), to: path(1, 0))
         table.drag(from: path(2, 0), to: path(1, 0))
@@ -82,7 +82,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag into a section that the app refuses moves the row back in a batch`() {
+    @Test func `a drag into a section that the app refuses moves the row back in a batch`() {
         let table = table(RowEditing(changeSection: { _, _ in false }), isSectioned: true)
         table.drag(from: path(1, 0), to: path(2, 1))
         #expect(items.map(\.id) == [1, 2, 3, 4, 5])
@@ -90,7 +90,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag to a position that is not allowed reloads the table`() {
+    @Test func `a drag to a position that is not allowed reloads the table`() {
         let table = table(isSectioned: true)
         for target in [path(2, 0), path(0, 1)] {
             table.drag(from: path(1, 0), to: target)
@@ -102,14 +102,14 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag into a section moves the row back if the app does not change the model's section`() {
+    @Test func `a drag into a section moves the row back if the app does not change the model's section`() {
         let table = table(RowEditing(changeSection: { _, _ in true }), isSectioned: true)
         table.drag(from: path(1, 2), to: path(2, 0))
         #expect(items.map(\.group) == ["a", "a", "a", "b", "b"])
         #expect(table.problem == nil)
     }
 
-    @Test func `A row that is dragged against the sort keys is moved back at the next sort`() {
+    @Test func `a row that is dragged against the sort keys is moved back at the next sort`() {
         items.sortKeys = [.by(\.rank, named: "rank")]
         let table = table()
         table.drag(from: path(1, 0), to: path(1, 3))
@@ -121,7 +121,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Changes during a drag wait, and the row is inserted between its new neighbors`() throws {
+    @Test func `changes during a drag wait, and the row is inserted between its new neighbors`() throws {
         let table = table()
         table.controller.isSuspended = true
         try items.remove(at: 4)
@@ -135,7 +135,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A row that is removed while it is dragged is removed from the table`() throws {
+    @Test func `a row that is removed while it is dragged is removed from the table`() throws {
         let table = table()
         table.controller.isSuspended = true
         try items.remove(at: 0)
@@ -146,7 +146,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A canceled drag moves no row, and the changes during the drag are applied`() throws {
+    @Test func `a canceled drag moves no row, and the changes during the drag are applied`() throws {
         let table = table()
         table.controller.isSuspended = true
         try items.remove(at: 3)
@@ -155,7 +155,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A reset during a drag reloads the table`() {
+    @Test func `a reset during a drag reloads the table`() {
         let table = table()
         items.resetLimit = 1
         table.controller.isSuspended = true
@@ -166,7 +166,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag while a change is reported keeps the updates that are reported after the drag`() throws {
+    @Test func `a drag while a change is reported keeps the updates that are reported after the drag`() throws {
         var table: SimulatedTable?
         let token = items.observe { [items] changes in
             guard !changes.deletions.isEmpty else { return }
@@ -181,7 +181,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A suspension that the app begins during a drag continues after the drag`() throws {
+    @Test func `a suspension that the app begins during a drag continues after the drag`() throws {
         var table: SimulatedTable?
         table = self.table(RowEditing(onMove: { _, _ in table?.controller.isSuspended = true }))
         table?.drag(from: path(1, 0), to: path(1, 2))
@@ -192,7 +192,7 @@ import Testing
         #expect(table?.problem == nil)
     }
 
-    @Test func `A drag during a transaction is applied when the transaction ends`() {
+    @Test func `a drag during a transaction is applied when the transaction ends`() {
         let table = table()
         items.transaction {
             table.drag(from: path(1, 0), to: path(1, 4))
@@ -202,7 +202,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The target of a drag is limited to the nearest allowed position`() {
+    @Test func `the target of a drag is limited to the nearest allowed position`() {
         let source = table(RowEditing(canMove: { $0.id != 2 }), isSectioned: true).controller.source
         #expect(source.target(ofMoving: path(1, 0), to: path(1, 2)) == path(1, 2))
         #expect(source.target(ofMoving: path(1, 0), to: path(1, 9)) == path(1, 2))
@@ -216,7 +216,7 @@ import Testing
         #expect(mapped.target(ofMoving: path(1, 0), to: path(9, 0)) == path(1, 2))
     }
 
-    @Test func `A table reports moved rows to the app, and removes rows by the app's closure`() throws {
+    @Test func `a table reports moved rows to the app, and removes rows by the app's closure`() throws {
         var moved: [Int] = []
         let editing = RowEditing<Item>(
             onRemove: { items, item in items.delete(item) }, onMove: { _, item in moved.append(item.id) })
@@ -231,7 +231,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A drag or a removal in one part of a table updates another part with the same collection`() {
+    @Test func `a drag or a removal in one part of a table updates another part with the same collection`() {
         let source = TableSource([
             .collection(items, editing: RowEditing()), .collection(items, editing: RowEditing()),
         ])
@@ -245,7 +245,7 @@ import Testing
 
     // MARK: Removing and inserting
 
-    @Test func `A removal is a batch, unless it is a swipe that the display has already shown`() {
+    @Test func `a removal is a batch, unless it is a swipe that the display has already shown`() {
         let table = table()
         #expect(table.controller.source.remove(at: path(1, 0)))
         #expect(table.batches == 1)
@@ -255,7 +255,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Deleting the last row of a section by a swipe deletes the section in a batch`() {
+    @Test func `deleting the last row of a section by a swipe deletes the section in a batch`() {
         let table = table(isSectioned: true)
         table.swipeToDelete(path(2, 0))
         #expect(table.batches == 0)
@@ -264,7 +264,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A removal that is not allowed brings the row back`() {
+    @Test func `a removal that is not allowed brings the row back`() {
         let table = table(RowEditing(canRemove: { _ in false }))
         #expect(!table.controller.source.remove(at: path(1, 0)))
         #expect(table.reloads == 1)
@@ -275,7 +275,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Changes during a swipe wait`() {
+    @Test func `changes during a swipe wait`() {
         let table = table()
         table.controller.isSuspended = true
         items.removeAll { $0.id < 3 }
@@ -287,7 +287,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A new model is inserted at the position of its row`() throws {
+    @Test func `a new model is inserted at the position of its row`() throws {
         let table = table(RowEditing(makeModel: { Item.make(9, group: $0) }), isSectioned: true)
         let source = table.controller.source
         #expect(source.canInsert(in: 2) && !source.canInsert(in: 0))
@@ -299,14 +299,14 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A collection without editing allows no move, removal or insertion`() throws {
+    @Test func `a collection without editing allows no move, removal or insertion`() throws {
         let table = table(nil)
         let source = table.controller.source
         #expect(!source.canMove(path(1, 0)) && !source.canRemove(path(1, 0)) && !source.canInsert(in: 1))
         #expect(try !source.insert(at: path(1, 0)))
     }
 
-    @Test func `A new display is told that the table is being edited`() {
+    @Test func `a new display is told that the table is being edited`() {
         let table = table()
         table.controller.isEditing = true
         let other = SimulatedTable(TableSource([]))
@@ -314,7 +314,7 @@ import Testing
         #expect(other.isEditing)
     }
 
-    @Test func `The controls for editing are shown and hidden`() {
+    @Test func `the controls for editing are shown and hidden`() {
         let table = table()
         table.controller.isEditing = true
         #expect(table.isEditing)

@@ -12,14 +12,14 @@ import Testing
 
     private var labels: [String] { table.controller.source.labels[1] }
 
-    @Test func `A value that changes is an update of its row alone`() {
+    @Test func `a value that changes is an update of its row alone`() {
         contact.name = "Grace"
         #expect(labels == ["Grace", "1", "2", "item 100", "item 101"])
         #expect(table.batches == 0 && table.reloads == 1 && table.reconfigurations == 1)
         #expect(table.problem == nil)
     }
 
-    @Test func `An optional value has a row while it is not nil`() {
+    @Test func `an optional value has a row while it is not nil`() {
         contact.nickname = "G"
         #expect(labels == ["Ada", "G", "1", "2", "item 100", "item 101"])
         contact.nickname = nil
@@ -28,7 +28,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The rows of an array are inserted, deleted and moved`() {
+    @Test func `the rows of an array are inserted, deleted and moved`() {
         contact.phones = ["2", "3", "1"]
         #expect(labels == ["Ada", "2", "3", "1", "item 100", "item 101"])
         #expect(table.batches == 1 && table.reconfigurations == 0)
@@ -37,7 +37,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Values with ids of their own are updated`() {
+    @Test func `values with ids of their own are updated`() {
         let source = TableSource([.fields(of: contact, [.values(\.phones) { $0.prefix(1) }])])
         let table = SimulatedTable(source)
         contact.phones = ["1", "22"]
@@ -46,7 +46,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A nested model is updated, and so is its row when it is replaced`() {
+    @Test func `a nested model is updated, and so is its row when it is replaced`() {
         contact.employer.version = 1
         #expect(table.reconfigurations == 1)
         let former = contact.employer
@@ -60,7 +60,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The rows of a nested collection are inserted, deleted and updated`() throws {
+    @Test func `the rows of a nested collection are inserted, deleted and updated`() throws {
         let item = Item.make(102)
         try contact.addresses.add(item)
         item.version = 1
@@ -70,7 +70,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A table follows a nested collection that nothing else retains, and the collection that replaces it`()
+    @Test func `a table follows a nested collection that nothing else retains, and the collection that replaces it`()
         throws
     {
         final class Holder { var items: ModelCollection<Item>? }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `One transaction of the model is one batch`() {
+    @Test func `one transaction of the model is one batch`() {
         contact.transaction {
             contact.name = "Grace"
             contact.nickname = "G"

@@ -8,7 +8,7 @@ import Testing
 /// UIKit refuses.
 @Suite struct TableGameTests {
     @Test(arguments: [false, true])
-    func `A table of several parts follows every change`(reenters: Bool) {
+    func `a table of several parts follows every change`(reenters: Bool) {
         var random = SplitMix(state: Effort.seed)
         for number in 0..<Effort.rounds(60, soaking: 6000) {
             let game = TableGame(SplitMix(state: random.next()), reenters: reenters)

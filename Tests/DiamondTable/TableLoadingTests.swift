@@ -22,7 +22,7 @@ import Testing
 
     private func row(_ row: Int) -> RowPath { RowPath(section: 0, row: row) }
 
-    @Test func `A table loads, then shows its content`() async {
+    @Test func `a table loads, then shows its content`() async {
         #expect(table.presentation == .nothing)
         loading.pageSize = 3
         var during: Presentation?
@@ -33,14 +33,14 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A table whose load returns no rows is shown as empty`() async {
+    @Test func `a table whose load returns no rows is shown as empty`() async {
         await source.refresh()
         #expect(table.presentation == .empty)
         #expect(SimulatedTable(TableSource([.rows([])])).presentation == .empty)
         #expect(SimulatedTable(TableSource([.rows(["x"])])).presentation == .content)
     }
 
-    @Test func `An error is shown while there are no rows, and a retry follows it`() async {
+    @Test func `an error is shown while there are no rows, and a retry follows it`() async {
         loading.failure = Broken()
         await source.refresh()
         #expect(table.presentation == .error("broken"))
@@ -57,7 +57,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A server that cannot be reached is shown as offline`() async {
+    @Test func `a server that cannot be reached is shown as offline`() async {
         var configuration = Engine.Configuration(store: nil)
         configuration.retry = .never
         let engine = Engine(configuration)
@@ -66,7 +66,7 @@ import Testing
         #expect(table.presentation == .offline)
     }
 
-    @Test func `Each next page is loaded once, when a row near the end is shown`() async {
+    @Test func `each next page is loaded once, when a row near the end is shown`() async {
         loading.pageSize = 20
         loading.pages = 3
         await source.refresh()
@@ -87,7 +87,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Pages that fit on the screen are followed by the next ones`() async {
+    @Test func `pages that fit on the screen are followed by the next ones`() async {
         loading.pageSize = 3
         loading.pages = 50
         await source.refresh()
@@ -98,7 +98,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Pages that a filter hides are followed by the next ones, and the table counts as loading`() async {
+    @Test func `pages that a filter hides are followed by the next ones, and the table counts as loading`() async {
         items.filters["late"] = Filter { $0.id > 6 }
         loading.pageSize = 3
         loading.pages = 3
@@ -112,7 +112,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A display that could not load the next page during a refresh is told again after the refresh`() async {
+    @Test func `a display that could not load the next page during a refresh is told again after the refresh`() async {
         final class Display: TableDisplay {
             var told: [Bool] = []
             weak var items: ModelCollection<Item>?
@@ -134,7 +134,7 @@ import Testing
         #expect(display.told.last == false && display.told.count > 1)
     }
 
-    @Test func `After an error only a retry loads more`() async {
+    @Test func `after an error only a retry loads more`() async {
         loading.pageSize = 2
         loading.pages = 3
         await source.refresh()
@@ -150,7 +150,7 @@ import Testing
         #expect(items.count == 6)
     }
 
-    @Test func `The error of a refresh is shown below the rows`() async {
+    @Test func `the error of a refresh is shown below the rows`() async {
         loading.pageSize = 2
         await source.refresh()
         loading.failure = Broken()
@@ -161,7 +161,7 @@ import Testing
         #expect(table.more == NextPageState.none)
     }
 
-    @Test func `Static rows do not hide the loading state of a collection in the same table`() async {
+    @Test func `static rows do not hide the loading state of a collection in the same table`() async {
         let source = TableSource([.rows(["x"]), .collection(items)], loading: items)
         source.describeError = { _ in "broken" }
         let table = SimulatedTable(source)
@@ -179,7 +179,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Rows of later sections count in the distance to the end`() async {
+    @Test func `rows of later sections count in the distance to the end`() async {
         loading.pageSize = 2
         loading.pages = 2
         let source = TableSource([.collection(items), .rows(["a", "b", "c", "d"])], loading: items)
@@ -192,7 +192,7 @@ import Testing
         #expect(loading.loads == 2)
     }
 
-    @Test func `A source without a loading collection loads nothing`() async {
+    @Test func `a source without a loading collection loads nothing`() async {
         let source = TableSource([.rows(["x"])])
         await source.refresh()
         await source.loadMore(showing: row(0))

@@ -16,7 +16,7 @@ import Testing
 
     private func path(_ row: Int) -> RowPath { RowPath(section: 1, row: row) }
 
-    @Test func `A selection is reported with the model, to the receiver for its type`() {
+    @Test func `a selection is reported with the model, to the receiver for its type`() {
         var heard: [String] = []
         source.onSelection(of: Item.self) { item, path in heard.append("\(item.id) at \(path)") }
         source.onSelection(of: Any.self) { object, _ in heard.append("any \(object)") }
@@ -25,7 +25,7 @@ import Testing
         #expect(heard == ["2 at 1.1", "any x"])
     }
 
-    @Test func `A row is configured again when its state changes`() {
+    @Test func `a row is configured again when its state changes`() {
         source.select(path(1))
         #expect(table.shown[1].map(\.state) == [[], .selected, []])
         source.highlight(path(1))
@@ -37,7 +37,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `Selecting a row deselects another row, unless multiple selection is allowed`() {
+    @Test func `selecting a row deselects another row, unless multiple selection is allowed`() {
         source.select(path(2))
         source.select(path(0))
         #expect(source.selection.map(label) == ["item 1"])
@@ -48,7 +48,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A table that no longer allows several selections reloads, and keeps the first`() {
+    @Test func `a table that no longer allows several selections reloads, and keeps the first`() {
         source.allowsMultipleSelection = true
         source.select(path(2))
         source.select(path(0))
@@ -58,7 +58,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The selection state moves with its row, and ends when the row is removed`() throws {
+    @Test func `the selection state moves with its row, and ends when the row is removed`() throws {
         source.select(path(0))
         source.highlight(path(0))
         try items.move(from: 0, to: 2)
@@ -71,7 +71,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `The state of a field stays while its value changes`() {
+    @Test func `the state of a field stays while its value changes`() {
         let contact = Contact.make()
         let source = TableSource([.fields(of: contact, Contact.fields)])
         let table = SimulatedTable(source)
@@ -82,7 +82,7 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A selection handler may remove the selected row`() {
+    @Test func `a selection handler may remove the selected row`() {
         source.onSelection(of: Item.self) { [items] item, _ in items.remove(item) }
         source.select(path(1))
         #expect(items.count == 2)

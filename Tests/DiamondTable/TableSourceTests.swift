@@ -15,7 +15,7 @@ import Testing
         ]
     }
 
-    @Test func `The sections of the parts follow one another`() {
+    @Test func `the sections of the parts follow one another`() {
         let source = TableSource(parts)
         let fields = ["Ada", "1", "2", "item 100", "item 101"]
         #expect(source.labels == [["first"], ["item 1", "item 2", "item 3"], fields, []])
@@ -23,7 +23,7 @@ import Testing
         #expect((0..<4).map { source.footer(of: $0) } == ["Foot", nil, nil, nil])
     }
 
-    @Test func `A collection brings its sections, titles and index titles`() {
+    @Test func `a collection brings its sections, titles and index titles`() {
         var rule = SectionRule<Item>.by(\.group)
         rule.title = { "Group \($0)" }
         rule.indexTitle = { $0.uppercased() }
@@ -38,12 +38,12 @@ import Testing
         #expect(source.section(forIndexTitle: "1") == 1)
     }
 
-    @Test func `A source without index titles returns its first section for any index title`() {
+    @Test func `a source without index titles returns its first section for any index title`() {
         #expect(TableSource([.rows(["x"])]).section(forIndexTitle: "A") == 0)
         #expect(TableSource([]).section(forIndexTitle: "A") == 0)
     }
 
-    @Test func `An object is found by its path, and its path by the object`() {
+    @Test func `an object is found by its path, and its path by the object`() {
         let source = TableSource(parts)
         for section in 0..<source.numberOfSections {
             for row in 0..<source.numberOfRows(in: section) {
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [(-1, 0), (4, 0), (0, -1), (0, 1), (3, 0), (Int.max, 0)])
-    func `A path out of range has no object, row ID or state, and allows no change`(section: Int, row: Int) {
+    func `a path out of range has no object, row ID or state, and allows no change`(section: Int, row: Int) {
         let source = TableSource(parts)
         let path = RowPath(section: section, row: row)
         #expect(source.representedObject(at: path) == nil)
@@ -70,7 +70,7 @@ import Testing
         #expect(source.numberOfRows(in: -1) == 0 && source.title(of: 9) == nil)
     }
 
-    @Test func `Rows of the same value have different identities`() {
+    @Test func `rows of the same value have different identities`() {
         contact.phones = ["1", "1", "Ada"]
         let source = TableSource([.fields(of: contact, [.value(\.name), .values(\.phones)]), .rows(["Ada", "Ada"])])
         let ids = (0..<2).flatMap { section in
@@ -80,7 +80,7 @@ import Testing
         #expect(Set(ids).count == 6)
     }
 
-    @Test func `A source answers from the last commit while a transaction is open`() {
+    @Test func `a source answers from the last commit while a transaction is open`() {
         items.transaction {
             _ = try? items.add(Item.make(4))
             _ = try? items.remove(at: 0)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `A source that is set during a transaction shows its changes at the end`() {
+    @Test func `a source that is set during a transaction shows its changes at the end`() {
         let table = SimulatedTable(TableSource([]))
         items.transaction {
             _ = try? items.add(Item.make(4))
@@ -104,13 +104,13 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    @Test func `A source without a controller applies changes at once`() throws {
+    @Test func `a source without a controller applies changes at once`() throws {
         let source = TableSource([.collection(items)])
         try items.add(Item.make(4))
         #expect(source.labels == [["item 1", "item 2", "item 3", "item 4"]])
     }
 
-    @Test func `A static row with a model is updated when the model changes`() {
+    @Test func `a static row with a model is updated when the model changes`() {
         let item = Item.make(1)
         let table = SimulatedTable(TableSource([.rows(["x", item])]))
         item.version = 1

@@ -18,7 +18,7 @@ import Testing
         return registry
     }
 
-    @Test func `A table is drawn as it changes`() async throws {
+    @Test func `a table is drawn as it changes`() async throws {
         let items = ModelCollection<Item>()
         var rule = SectionRule<Item>.by(\.group)
         rule.title = { "Group \($0)" }
@@ -71,7 +71,7 @@ import Testing
             ])
     }
 
-    @Test func `A table shows the state of its load`() async {
+    @Test func `a table shows the state of its load`() async {
         let items = ModelCollection<Item>()
         let loading = SimulatedLoading(items)
         let source = TableSource([.collection(items)], loading: items)
@@ -99,7 +99,7 @@ import Testing
             ])
     }
 
-    @Test func `Rows that are drawn together load one page`() async {
+    @Test func `rows that are drawn together load one page`() async {
         let items = ModelCollection<Item>()
         let loading = SimulatedLoading(items)
         loading.pageSize = 2

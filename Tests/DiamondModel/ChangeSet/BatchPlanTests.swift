@@ -6,7 +6,7 @@ import Testing
 @testable import DiamondModel
 
 @Suite struct BatchPlanTests {
-    @Test func `A plan brings a table to any other state, in one legal batch`() throws {
+    @Test func `a plan brings a table to any other state, in one legal batch`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(1500, soaking: 60_000) {
             let scene = Scene(&random)
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Mutant.allCases) func `The test table detects each kind of faulty batch`(mutant: Mutant) {
+    @Test(arguments: Mutant.allCases) func `the test table detects each kind of faulty batch`(mutant: Mutant) {
         var random = SplitMix(state: 1)
         let isFound = (0..<2000).contains { _ in
             let scene = Scene(&random)
@@ -23,7 +23,7 @@ import Testing
         #expect(isFound)
     }
 
-    @Test func `A section that moves is deleted and inserted, and its rows are not reported`() {
+    @Test func `a section that moves is deleted and inserted, and its rows are not reported`() {
         let plan = BatchPlan(
             oldSections: [1, 1, 1], newSections: [2, 0, 1],
             rows: [.init(old: RowPath(section: 2, row: 0), new: RowPath(section: 0, row: 0), isUpdated: true)])
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test
-    func `A row that leaves a deleted section is an insertion, and one that enters an inserted section a deletion`() {
+    func `a row that leaves a deleted section is an insertion, and one that enters an inserted section a deletion`() {
         let plan = BatchPlan(
             oldSections: [1, 1], newSections: [1, nil],
             rows: [
