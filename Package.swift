@@ -55,6 +55,7 @@ let package = Package(
     products: [
         .library(name: "Diamond", targets: ["Diamond"]),
         .library(name: "DiamondModel", targets: ["DiamondModel"]),
+        .library(name: "DiamondTable", targets: ["DiamondTable"]),
         .library(name: "DiamondCurlCommand", targets: ["DiamondCurlCommand"]),
         .library(name: "DiamondTesting", targets: ["DiamondTesting"]),
         .executable(name: "cachectl", targets: ["cachectl"]),
@@ -148,6 +149,7 @@ let package = Package(
             name: "DiamondModel",
             dependencies: ["Diamond", .target(name: "DiamondMacros", condition: .when(traits: ["Macros"]))]
         ),
+        .target(name: "DiamondTable", dependencies: ["DiamondModel"]),
         .target(
             name: "DiamondCurlCommand",
             dependencies: ["Diamond", .product(name: "HTTPTypes", package: "swift-http-types")]
@@ -162,7 +164,7 @@ let package = Package(
         .target(
             name: "DiamondTesting",
             dependencies: [
-                "Diamond", "DiamondModel", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Diamond", "DiamondSQLite", "DiamondTable", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .executableTarget(
@@ -236,6 +238,7 @@ let package = Package(
                 "CSlowResolver",
                 "CSpawn",
                 "Diamond",
+                "DiamondModel",
                 "DiamondSQLite",
                 "DiamondSchema",
                 "DiamondTesting",
@@ -271,10 +274,17 @@ let package = Package(
         .testTarget(
             name: "DiamondModelTests",
             dependencies: [
-                "Diamond", "DiamondModel", "DiamondTestSupport", "DiamondTesting", "QueueHammer", "SampleAPI",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Diamond", "DiamondModel", "DiamondTable", "DiamondTestSupport", "DiamondTesting", "QueueHammer",
+                "SampleAPI", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/DiamondModel"
+        ),
+        .testTarget(
+            name: "DiamondTableTests",
+            dependencies: [
+                "Diamond", "DiamondModel", "DiamondSQLite", "DiamondTable", "DiamondTestSupport", "DiamondTesting",
+            ],
+            path: "Tests/DiamondTable"
         ),
         .testTarget(
             name: "DiamondCurlCommandTests",

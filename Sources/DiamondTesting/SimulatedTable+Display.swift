@@ -1,4 +1,4 @@
-public import DiamondModel
+public import DiamondTable
 
 extension SimulatedTable: TableDisplay {
     public func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {

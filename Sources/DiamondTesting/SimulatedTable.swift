@@ -1,4 +1,4 @@
-public import DiamondModel
+public import DiamondTable
 
 /// The data source of a simulated table.
 package protocol SimulatedTableSource: AnyObject {

@@ -9,7 +9,7 @@ import SwiftUI
 #endif
 
 /// The code of the articles about typed calls.
-extension `Code in the documentation` {
+extension DocumentationTests {
     nonisolated struct City: Codable, Hashable, Sendable {
         let id: Int
         let name: String

@@ -24,7 +24,7 @@ import UnixSignals
 #endif
 
 /// The code of README and documentation, compiled; the first test proves that it is the same.
-@Suite struct `Code in the documentation` {
+@Suite("Code in the documentation") struct DocumentationTests {
     @Test(arguments: [
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
         "Sources/Diamond/Documentation.docc/Architecture.md",
@@ -423,7 +423,7 @@ import UnixSignals
         let replayer = try engine.replayer()
         let replaying = Task { await replayer.run() }  // until the task is canceled
         let summary = await replayer.replay(until: deadline)  // or what can be sent until then
-        try await engine.forget(identity: "user-42")  // logout
+        try await engine.forget(identity: "user-42")  // sign-out
         try await engine.queue().release(.identity("user-42"))  // signed in again
         try await engine.forget(identity: "user-42", discardingJobs: true)  // the account was deleted
         engine.onReplay(CreateNote.self) { job, result in
@@ -586,7 +586,7 @@ import UnixSignals
         profile.identity = "anna"
         print(try await engine.send(profile).text)  // and receives it
 
-        try await engine.forget(identity: "anna")  // logout: erases responses and cookies
+        try await engine.forget(identity: "anna")  // sign-out: erases responses and cookies
     }
 
     private func problems(of engine: Engine) async {

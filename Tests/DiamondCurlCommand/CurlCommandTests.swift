@@ -6,7 +6,7 @@ import Testing
 
 @testable import DiamondCurlCommand
 
-@Suite(.timeLimit(.minutes(5))) struct `A curl command read as a request` {
+@Suite("A curl command read as a request", .timeLimit(.minutes(5))) struct CurlCommandTests {
     private static func request(_ arguments: String) throws -> Request { try Request(curl: "curl " + arguments) }
 
     @Test(
@@ -269,7 +269,7 @@ import Testing
     }
 }
 
-@Suite struct `A request written as a curl command` {
+@Suite("A request written as a curl command") struct CurlCommandWritingTests {
     private static var named: Request {
         var request = Request("http://h/", parameters: ["a": 1])
         request.credentials = [.bearer(.secret("github-token")), .parameter("key", .secret("maps-key"))]
@@ -547,7 +547,7 @@ extension SplitMix {
 }
 
 #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
-@Suite struct `A curl command given to a shell` {
+@Suite("A curl command given to a shell") struct CurlShellTests {
     private static let nasty = [
         "$(rm)", "`rm`", "it's", "\"", "\\", "\\'", "a\nb\n", "ü😀", "-rf", "!!", "$HOME", "'\u{301}'", "*", "@f",
         "%s%%\\n",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiamondCurlCommand
 
-@Suite struct `An option of curl` {
+@Suite("An option of curl") struct CurlFlagTests {
     /// The options that `curl --help all` of 7.88 lists, and those of later versions in the manual.
     static let all = """
          abstract-unix-socket alt-svc anyauth append aws-sigv4 basic ca-native cacert capath cert cert-status

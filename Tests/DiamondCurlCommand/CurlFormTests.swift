@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondCurlCommand
 
-@Suite struct `A form of a curl command` {
+@Suite("A form of a curl command") struct CurlFormTests {
     private static func parts(_ arguments: String) throws -> [MultipartPart]? {
         guard case .multipart(let parts) = try Request(curl: "curl http://h/ " + arguments).body else { return nil }
         return parts
@@ -208,8 +208,10 @@ extension SplitMix {
 }
 
 #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), .timeLimit(.minutes(5)))
-struct `A form, sent by the real curl` {
+@Suite(
+    "A form, sent by the real curl", .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")),
+    .timeLimit(.minutes(5)))
+struct RealCurlFormTests {
     /// Answers with the body it was sent.
     private let server: RawServer
     private let folder = TemporaryFolder()

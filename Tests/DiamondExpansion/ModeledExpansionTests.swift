@@ -3,7 +3,7 @@ import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
 @Suite struct ModeledExpansionTests {
-    @Test func `A property becomes a constant, storage, accessors and a line in visit`() {
+    @Test func `a property becomes a constant, storage, accessors and a line in visit`() {
         Expansion.expect(
             """
             @Modeled final class City: Model {
@@ -37,7 +37,7 @@ import Testing
                 """#)
     }
 
-    @Test func `A collection becomes a constant and a line in visit`() {
+    @Test func `a collection becomes a constant and a line in visit`() {
         Expansion.expect(
             """
             @Modeled final class City: Model {
@@ -86,7 +86,7 @@ import Testing
             #"nullable: \City.name, "n", codec: .own, access: .transient, rules: [.own]"#
         ),
         (#"@DiamondModel.Transient"#, #"\City.name, "name", access: .transient"#),
-    ]) func `An attribute becomes an argument of the constant`(attributes: String, arguments: String) throws {
+    ]) func `an attribute becomes an argument of the constant`(attributes: String, arguments: String) throws {
         // The test support does not remove the white space of several attributes, or an attribute with a module name.
         let rest = attributes.hasPrefix("@DiamondModel.") ? attributes : ""
         let marker = rest.isEmpty && !attributes.contains(") @") ? "" : "\(rest)\n    "
@@ -121,7 +121,7 @@ import Testing
                 """#)
     }
 
-    @Test func `A property that the server owns has no setter`() {
+    @Test func `a property that the server owns has no setter`() {
         Expansion.expect(
             """
             @Modeled final class City: Model {
@@ -152,7 +152,7 @@ import Testing
         ("", "", ""), ("public ", "public ", "public "), ("open ", "open ", "public "),
         ("package ", "package ", "package "), ("", "private ", "private "), ("", "fileprivate ", "fileprivate "),
         ("public ", "public private(set) ", "public "), ("public ", "private(set) ", ""),
-    ]) func `A constant has the access level of its property, and visit has that of the class`(
+    ]) func `a constant has the access level of its property, and visit has that of the class`(
         ofClass: String, ofProperty: String, ofConstant: String
     ) {
         Expansion.expect(
@@ -186,7 +186,7 @@ import Testing
                 """#)
     }
 
-    @Test func `A name in backticks has a plain key and storage`() {
+    @Test func `a name in backticks has a plain key and storage`() {
         Expansion.expect(
             """
             @Modeled final class City: Model {
@@ -226,7 +226,7 @@ import Testing
             ("= name", nil), ("= size()", nil), ("= Size().width", nil), ("= Self.usual", nil), ("= [1, Size()]", nil),
             ("= flag ? 1 : 2", nil), ("= [Size().width]", nil), ("= 7 as? Int64", nil),
         ] as [(String, String?)])
-    func `A constant has the type that the initial value names, or the property is refused`(
+    func `a constant has the type that the initial value names, or the property is refused`(
         written: String, type: String?
     ) {
         let column = 9
@@ -269,7 +269,7 @@ import Testing
                 """#)
     }
 
-    @Test func `A nullable property has an optional type`() {
+    @Test func `a nullable property has an optional type`() {
         Expansion.expect(
             "@Modeled final class City: Model {\n    @Nullable var motto: String!\n}",
             toBecome: #"""
@@ -297,7 +297,7 @@ import Testing
                 """#)
     }
 
-    @Test func `Other members stay as they are`() {
+    @Test func `other members stay as they are`() {
         let members = """
                 static var count: Int { 0 }
                 class var kind: String { "" }

@@ -94,7 +94,7 @@ import Testing
             code: "@Key(\"n\") var upper: String { \"\" }", column: 5,
             message: "'@Key' is for stored properties that are neither static nor lazy nor weak",
             bare: "var upper: String { \"\" }"),
-    ]) func `A member that cannot be a property is refused, with what to do about it`(member: Member) {
+    ]) func `a member that cannot be a property is refused, with what to do about it`(member: Member) {
         func code(_ line: String) -> String { "final class City: Place {\n    \(line)\n}" }
         let lines = member.code.split(separator: "\n").count
         let problem = DiagnosticSpec(
@@ -122,7 +122,7 @@ import Testing
             "class Box<Value>: Model {\n    var a = 0\n}", 16,
             "a generic class cannot store the constants of its properties: declare them by hand, in another type", nil
         ),
-    ]) func `A type that cannot be a model class is refused`(
+    ]) func `a type that cannot be a model class is refused`(
         code: String, column: Int, message: String, fixed: String?
     ) {
         let solution = fixed == nil ? nil : code.hasPrefix("class") ? "inherit from 'Model'" : "make it a 'final class'"
@@ -133,7 +133,7 @@ import Testing
             fixed: fixed.map { "@Modeled \($0)" })
     }
 
-    @Test func `A class in a generic type is refused`() {
+    @Test func `a class in a generic type is refused`() {
         Expansion.expect(
             "enum Space<Value> {\n    @Modeled class Box: Model {\n        var a = 0\n    }\n}",
             toBecome: "enum Space<Value> {\n    class Box: Model {\n        var a = 0\n    }\n}",
@@ -145,7 +145,7 @@ import Testing
             ])
     }
 
-    @Test func `A property under a condition is refused`() {
+    @Test func `a property under a condition is refused`() {
         let code = "final class City: Model {\n#if DEBUG\n    var name = \"\"\n#endif\n}"
         Expansion.expect(
             "@Modeled \(code)", toBecome: code,
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: ["Key", "Rule", "Server", "Transient", "Nullable"])
-    func `An attribute outside a class marked Modeled is refused`(name: String) {
+    func `an attribute outside a class marked Modeled is refused`(name: String) {
         Expansion.expect(
             "final class City: Model {\n    @\(name) var name = \"\"\n}",
             toBecome: "final class City: Model {\n    var name = \"\"\n}",
@@ -166,7 +166,7 @@ import Testing
             ])
     }
 
-    @Test func `A property that is refused does not affect the others`() {
+    @Test func `a property that is refused does not affect the others`() {
         Expansion.expect(
             "@Modeled class City: Model {\n    var a: Int\n    @Server var id = 0\n}",
             toBecome: #"""

@@ -1,9 +1,10 @@
 import DiamondModel
+import DiamondTable
 import DiamondTesting
 import Foundation
 
 /// The code of the page for those who come from other frameworks. Never called: compiling it is the test.
-extension `The model's documentation` {
+extension DocumentationTests {
     // MARK: The draft of Diamond
 
     private func draftOfRequests(engine: Engine) async throws {

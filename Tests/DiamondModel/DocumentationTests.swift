@@ -1,11 +1,12 @@
 import DiamondModel
+import DiamondTable
 import DiamondTesting
 import Foundation
 import Observation
 import Testing
 
-/// The code of the model's documentation, compiled; the first test proves that it is the same.
-@Suite struct `The model's documentation` {
+/// The code of the documentation of models and tables, compiled; the first test proves that it is the same.
+@Suite("The model's documentation") struct DocumentationTests {
     private static let articles = [
         "README.md",
         "Sources/DiamondModel/Documentation.docc/DiamondModel.md",
@@ -14,12 +15,13 @@ import Testing
         "Sources/DiamondModel/Documentation.docc/ChangeSets.md",
         "Sources/DiamondModel/Documentation.docc/Loading.md",
         "Sources/DiamondModel/Documentation.docc/Queueing.md",
-        "Sources/DiamondModel/Documentation.docc/Tables.md",
+        "Sources/DiamondTable/Documentation.docc/DiamondTable.md",
+        "Sources/DiamondTable/Documentation.docc/Tables.md",
         "Sources/DiamondModel/Documentation.docc/ComingFromOtherFrameworks.md",
     ]
 
     @Test(arguments: articles)
-    func `An article shows only code that these tests compile`(path: String) throws {
+    func `an article shows only code that these tests compile`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = try compiledLines
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
@@ -31,22 +33,24 @@ import Testing
     }
 
     @Test(arguments: articles)
-    func `An article shows the imports that its code needs, in its first block`(path: String) throws {
+    func `an article shows the imports that its code needs, in its first block`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
         let ours = path == "README.md" ? blocks.filter { $0.contains("import DiamondModel") } : blocks
         let shown = Set(ours.flatMap(\.lines).filter { $0.hasPrefix("import ") })
-        #expect(ours.first?.hasPrefix("import DiamondModel\n") == true, "\(path)")
+        let isTable = path.contains("/DiamondTable/")
+        #expect(ours.first?.hasPrefix(isTable ? "import DiamondTable\n" : "import DiamondModel\n") == true, "\(path)")
         let code = ours.joined()
         for (module, names) in Self.names where names.contains(where: { code.contains($0) }) {
             #expect(shown.contains("import \(module)"), "\(path): import \(module)")
         }
     }
 
-    /// Code that needs an import beside DiamondModel, which also imports Diamond.
+    /// Code that needs an import beside DiamondModel, which also imports Diamond. DiamondTable imports both.
     private static let names = [
         "Foundation": ["Data(", "Date", "URL", "UUID", "JSONEncoder", "Decimal", "#Predicate", ": Data"],
-        "DiamondTesting": ["SimulatedTable"], "Testing": ["#expect"], "SwiftUI": [": View"],
+        "DiamondTable": ["TableSource", "RepresentationRegistry"], "DiamondTesting": ["SimulatedTable"],
+        "Testing": ["#expect"], "SwiftUI": [": View"],
     ]
 
     private var folder: URL { URL(filePath: #filePath).deletingLastPathComponent() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiamondSQLite
 
-@Suite struct `A database` {
+@Suite("A database") struct DatabaseTests {
     let file = TemporaryFile()
 
     @Test func `a database does not wait for a lock with a busy timeout of zero, and later writes wait again`() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiamondSQLite
 
-@Suite struct `A migration` {
+@Suite("A migration") struct MigrationTests {
     let file = TemporaryFile()
 
     /// A configuration with the given script as its third version.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiamondSQLite
 
-@Suite struct `Opening a file` {
+@Suite("Opening a file") struct OpeningTests {
     let file = TemporaryFile()
 
     @Test(arguments: [1, 2]) func `a file of an older version is migrated to the schema of a new file`(version: Int)

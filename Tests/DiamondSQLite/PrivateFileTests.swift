@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiamondSQLite
 
-@Suite struct `A private file` {
+@Suite("A private file") struct PrivateFileTests {
     private let folder = TemporaryFolder()
 
     private func path(_ name: String) -> String { folder.url.appending(path: name).path }

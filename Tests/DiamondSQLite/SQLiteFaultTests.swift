@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiamondSQLite
 
-@Suite struct `A database on a failing disk` {
+@Suite("A database on a failing disk") struct SQLiteFaultTests {
     /// The disk calls that a fault can strike. The quick tier tries one in 24, others in each run.
     private func calls(_ fault: FaultDisk.Fault, _ script: FaultScript = FaultScript()) -> StrideThrough<Int> {
         var script = script

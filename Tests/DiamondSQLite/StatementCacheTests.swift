@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiamondSQLite
 
-@Suite struct `Prepared statements` {
+@Suite("Prepared statements") struct StatementCacheTests {
     let file = TemporaryFile()
 
     @Test func `thousands of statements are found again, except while they are in use`() throws {

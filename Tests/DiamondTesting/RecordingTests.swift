@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite struct `A recording` {
+@Suite("A recording") struct RecordingTests {
     private func response(_ transport: any Transport, _ request: TransportRequest) async throws -> (Int, String) {
         let response = try await transport.send(request)
         return (response.status.code, String(decoding: try await response.body.collect(), as: UTF8.self))
@@ -211,7 +211,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A silent transport` {
+@Suite("A silent transport", .timeLimit(.minutes(5))) struct SilentTransportTests {
     @Test func `ends an exchange when it is canceled`() async throws {
         let transport = StubTransport.silent()
         let task = Task { try await transport.send(TransportRequest(url: "http://h/")) }

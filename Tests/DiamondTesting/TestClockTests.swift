@@ -2,7 +2,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A clock for tests` {
+@Suite("A clock for tests", .timeLimit(.minutes(5))) struct TestClockTests {
     private let clock = TestClock()
 
     private func sleep(for duration: Duration) -> Task<Void, any Error> {

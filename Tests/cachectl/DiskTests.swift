@@ -5,10 +5,9 @@ import Testing
 @testable import Diamond
 
 @Suite(
-    .enabled(if: SmallDisk.isPossible, "mounting a small disk needs Linux and root"),
-    .timeLimit(.minutes(5))
-)
-struct `A store on a disk` {
+    "A store on a disk", .enabled(if: SmallDisk.isPossible, "mounting a small disk needs Linux and root"),
+    .timeLimit(.minutes(5)))
+struct DiskTests {
     private func withDisk(_ test: (SmallDisk, BuiltTool, String) async throws -> Void) async throws {
         let disk = try await SmallDisk()
         var tool = BuiltTool("cachectl")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl doctor` {
+@Suite("cachectl doctor", .timeLimit(.minutes(5))) struct DoctorTests {
     let cachectl = Shell()
 
     private var path: String { cachectl.temporary.directory.path }

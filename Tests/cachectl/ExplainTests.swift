@@ -3,7 +3,7 @@ import DiamondTesting
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl explain` {
+@Suite("cachectl explain", .timeLimit(.minutes(5))) struct ExplainTests {
     private let cachectl = Shell()
 
     @Test func `describes the stored response, and what the next send does`() async throws {

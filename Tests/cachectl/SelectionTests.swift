@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl purge and invalidate` {
+@Suite("cachectl purge and invalidate", .timeLimit(.minutes(5))) struct SelectionTests {
     let cachectl = Shell()
 
     private func fill() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl send` {
+@Suite("cachectl send", .timeLimit(.minutes(5))) struct SendTests {
     let cachectl = Shell()
 
     private func cities() async throws -> String { try await SampleServer.shared.base + "/cities" }

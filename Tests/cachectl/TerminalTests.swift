@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `The output of cachectl` {
+@Suite("The output of cachectl", .timeLimit(.minutes(2))) struct TerminalTests {
     private let cachectl = Shell()
 
     @Test(arguments: [

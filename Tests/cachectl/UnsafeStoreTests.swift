@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl in an unsafe store` {
+@Suite("cachectl in an unsafe store", .timeLimit(.minutes(2))) struct UnsafeStoreTests {
     private let cachectl = Shell()
     private let folder = TemporaryFolder()
 

@@ -2,7 +2,7 @@
 ///
 /// Deletions and the old paths of moves are paths before the batch. Insertions and the new paths are paths after it. No
 /// operation has a row of a section that is deleted or inserted. A section that moves is deleted and inserted.
-struct BatchPlan: Equatable {
+package struct BatchPlan: Equatable {
     /// The old and new path of a row. One is `nil` for an inserted or deleted row.
     struct RowChange: Equatable {
         var old: RowPath?
@@ -13,18 +13,18 @@ struct BatchPlan: Equatable {
         var isInPlace = false
     }
 
-    struct Pair: Hashable {
-        let old: RowPath
-        let new: RowPath
+    package struct Pair: Hashable {
+        package let old: RowPath
+        package let new: RowPath
     }
 
-    private(set) var deletedSections: [Int] = []
-    private(set) var insertedSections: [Int] = []
-    private(set) var deletions: [RowPath] = []
-    private(set) var insertions: [RowPath] = []
-    private(set) var moves: [Pair] = []
+    package private(set) var deletedSections: [Int] = []
+    package private(set) var insertedSections: [Int] = []
+    package private(set) var deletions: [RowPath] = []
+    package private(set) var insertions: [RowPath] = []
+    package private(set) var moves: [Pair] = []
     /// The rows to configure again after the batch, with old and new paths.
-    private(set) var updates: [Pair] = []
+    package private(set) var updates: [Pair] = []
 
     /// The new index of each remaining section, by its old index.
     private(set) var newSections: [Int?] = []
@@ -115,11 +115,38 @@ struct BatchPlan: Equatable {
     }
 
     /// Whether the batch has no operations.
-    var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// The number of operations.
-    var count: Int {
+    package var count: Int {
         deletedSections.count + insertedSections.count + deletions.count + insertions.count + moves.count
             + updates.count
+    }
+}
+
+extension BatchPlan {
+    /// Plans the batch between two states by comparing the ids of all rows.
+    ///
+    /// - Parameters:
+    ///   - old: The old sections by their keys, with the ids of their rows.
+    ///   - new: The new sections.
+    ///   - updated: The ids of the rows whose content has changed.
+    package init<ID: Hashable>(
+        from old: [(key: String, rows: [ID])], to new: [(key: String, rows: [ID])], updated: Set<ID>
+    ) {
+        var places: [ID: RowPath] = [:]
+        for (section, content) in old.enumerated() {
+            for (row, id) in content.rows.enumerated() { places[id] = RowPath(section: section, row: row) }
+        }
+        var rows: [RowChange] = []
+        for (section, content) in new.enumerated() {
+            for (row, id) in content.rows.enumerated() {
+                let path = RowPath(section: section, row: row)
+                rows.append(RowChange(old: places.removeValue(forKey: id), new: path, isUpdated: updated.contains(id)))
+            }
+        }
+        rows += places.values.map { RowChange(old: $0) }
+        let oldSections = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1.key, $0) })
+        self.init(oldSections: old.map(\.rows.count), newSections: new.map { oldSections[$0.key] }, rows: rows)
     }
 }

@@ -105,6 +105,9 @@ public struct ChangeSet<Object: Model> {
         core.plan.updates.map { Update(old: $0.old, new: $0.new, model: model($0.new)) }
     }
 
+    /// The operations, without models.
+    package var plan: BatchPlan { core.plan }
+
     /// Whether there are no operations and no reset.
     public var isEmpty: Bool { !isReset && core.plan.isEmpty }
 

@@ -62,6 +62,12 @@ extension ModelCollection {
         track()
         return core.entry(of: model) != nil
     }
+
+    /// The keys of the sections and their models at the last commit. An open transaction does not change them.
+    package var committedSections: [(key: String, models: [Object])] {
+        let sections = core.snapshot ?? core.committed.map { (section: $0, entries: $0.rows.oldEntries) }
+        return sections.map { ($0.section.key, $0.entries.map { cast($0.model) }) }
+    }
 }
 
 // MARK: Sections

@@ -75,7 +75,7 @@ public final class ModelCollection<Object: Model>: Observable {
     }
 
     /// The number of section rules that were set so far.
-    private(set) var sectionRuleNumber = 0
+    package private(set) var sectionRuleNumber = 0
 
     /// Sorts all rows, including rows that were inserted or moved by index.
     public func sort() { core.sort() }

@@ -23,7 +23,7 @@ extension Presentation {
     ///   - state: The state of loading.
     ///   - hasContent: Whether there is something to show.
     ///   - describe: Returns the message of an error.
-    init(of state: LoadState, hasContent: Bool, describe: (any Error) -> String) {
+    package init(of state: LoadState, hasContent: Bool, describe: (any Error) -> String) {
         if hasContent {
             self = .content
         } else if state.isLoading {

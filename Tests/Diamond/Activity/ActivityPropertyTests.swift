@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(60))) struct `Random activity of an engine` {
+@Suite("Random activity of an engine", .timeLimit(.minutes(60))) struct ActivityPropertyTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `The activity counter` {
+@Suite("The activity counter", .timeLimit(.minutes(5))) struct ActivityTests {
     @Test func `an activity counter counts the end of a token once, however often end is called`() {
         let activity = Activity()
         let first = activity.begin()
@@ -139,7 +139,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The changes of an activity` {
+@Suite("The changes of an activity", .timeLimit(.minutes(5))) struct ActivityChangesTests {
     @Test func `the changes of an activity begin with the present counts`() async {
         let activity = Activity()
         let token = activity.begin()

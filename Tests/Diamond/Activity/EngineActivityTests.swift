@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `The activity of an engine` {
+@Suite("The activity of an engine", .timeLimit(.minutes(5))) struct EngineActivityTests {
     private let server = ManualServer()
     private let clock = TestClock()
     private let temporary = TemporaryStore()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The lifecycle of an indicator` {
+@Suite("The lifecycle of an indicator") struct IndicatorLifecycleTests {
     enum Input: CaseIterable { case begins, ends, timeIsUp }
 
     /// The inputs that lead to a state.
@@ -67,7 +67,7 @@ import Testing
 }
 
 extension IndicatorLife {
-    fileprivate mutating func take(_ input: `The lifecycle of an indicator`.Input) {
+    fileprivate mutating func take(_ input: IndicatorLifecycleTests.Input) {
         switch input {
         case .begins: change(isBusy: true)
         case .ends: change(isBusy: false)
@@ -76,7 +76,7 @@ extension IndicatorLife {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The indicator` {
+@Suite("The indicator", .timeLimit(.minutes(5))) struct IndicatorTests {
     private let clock = TestClock()
 
     private func sleeps(_ duration: Duration?) async {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The lifecycle of a batch` {
+@Suite("The lifecycle of a batch") struct BatchLifeTests {
     @Test(arguments: [
         (count: 3, isFailingFast: true, failures: [false, true, true], stops: [false, true, false]),
         (3, true, [true, true, true], [true, false, false]),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `Random batches` {
+@Suite("Random batches", .timeLimit(.minutes(10))) struct BatchPropertyTests {
     private let server = ManualServer()
 
     @Test func `a batch never loses progress, delivers each result once, and ends once`() async {

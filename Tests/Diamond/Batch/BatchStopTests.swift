@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A batch that is stopped` {
+@Suite("A batch that is stopped", .timeLimit(.minutes(5))) struct BatchStopTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }

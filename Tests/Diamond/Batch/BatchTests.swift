@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A batch` {
+@Suite("A batch", .timeLimit(.minutes(5))) struct BatchTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }

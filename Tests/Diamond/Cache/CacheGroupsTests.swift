@@ -10,7 +10,7 @@ private func names(_ groups: [String], _ origin: String = "http://h:80") -> Tags
     Tags(groups.map { CacheEntry.name(ofGroup: $0, origin: origin) })
 }
 
-@Suite struct `RFC 9875 section 2` {
+@Suite("RFC 9875 section 2") struct CacheGroupsTests {
     @Test(
         arguments: [
             ("\"a\"", ["a"]), ("\"a\", \"B c\" ,\"a\"", ["a", "B c"]), ("\"a\";x=1;y, \"b\"", ["a", "b"]),

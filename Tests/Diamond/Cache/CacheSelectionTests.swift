@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Purging and invalidation by selection` {
+@Suite("Purging and invalidation by selection") struct CacheSelectionTests {
     let temporary = TemporaryStore()
 
     /// Entries by name, with the properties that selections distinguish.

@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondInspection
 @testable import DiamondSQLite
 
-@Suite struct `The cache on disk` {
+@Suite("The cache on disk") struct CacheTests {
     let temporary = TemporaryStore()
 
     private func open(memory: Int = 0) throws -> Cache { try Cache(temporary.store, memoryCapacity: memory) }

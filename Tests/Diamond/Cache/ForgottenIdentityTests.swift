@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `A store after a logout` {
+@Suite("A store after a sign-out") struct ForgottenIdentityTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
     private static let anna = "anna-marker"
@@ -42,7 +42,7 @@ import Testing
                 writtenAt: cache.now()))
     }
 
-    @Test func `a store after a logout has no byte of the identity in its files`() async throws {
+    @Test func `a store after a sign-out has no byte of the identity in its files`() async throws {
         let cache = try Cache(temporary.store)
         try cache.setRecording(true)
         var random = SplitMix(state: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The memory tier` {
+@Suite("The memory tier") struct MemoryTierTests {
     private func entry(_ name: String, size: Int = 0) throws -> CacheEntry {
         let form = try CanonicalForm(of: Request("http://h/\(name)"), rules: KeyRules())
         var stored = StoredResponse.stub(lifetime: nil, headers: "")

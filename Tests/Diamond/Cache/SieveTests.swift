@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Eviction by SIEVE` {
+@Suite("Eviction by SIEVE") struct SieveTests {
     private func filled(_ count: Int) -> Sieve<Int, String> {
         var sieve = Sieve<Int, String>(capacity: count)
         for key in 0..<count { sieve.insert("\(key)", under: key, cost: 1) }

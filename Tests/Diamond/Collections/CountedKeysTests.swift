@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Counted keys` {
+@Suite("Counted keys") struct CountedKeysTests {
     @Test func `counted keys hold each key's additions minus its removals`() {
         var random = SplitMix(state: Effort.seed)
         var (tally, known) = (CountedKeys<Int>(), [Int: Int]())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A FIFO queue` {
+@Suite("A FIFO queue") struct FIFOQueueTests {
     @Test func `a FIFO queue returns its elements in the order of arrival`() {
         var random = SplitMix(state: Effort.seed)
         var queue = FIFOQueue<Int>()

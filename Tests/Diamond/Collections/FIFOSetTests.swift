@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A FIFO set` {
+@Suite("A FIFO set") struct FIFOSetTests {
     @Test func `a FIFO set keeps the order of its members, including members added again`() {
         var random = SplitMix(state: Effort.seed)
         var (queue, known) = (FIFOSet<Int>(), [Int]())

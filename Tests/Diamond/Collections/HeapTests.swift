@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A heap` {
+@Suite("A heap") struct HeapTests {
     @Test func `a heap has the greatest selected item first, after any changes`() {
         var random = SplitMix(state: Effort.seed)
         var (heap, known): (Heap<Int, Int>, [Int: Int]) = (Heap(), [:])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A boxed value` {
+@Suite("A boxed value") struct IndirectOptionalTests {
     @Test func `a boxed value needs one machine word, and may be nil`() {
         #expect(MemoryLayout<IndirectOptional<[Int]>>.size == MemoryLayout<Int>.size)
         #expect(IndirectOptional([1]).value == [1] && IndirectOptional<[Int]>(nil).value == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A log of recent events` {
+@Suite("A log of recent events") struct RecentLogTests {
     private func log(capacity: Int = 4, _ count: Int) -> RecentLog<Int> {
         var log = RecentLog<Int>(capacity: capacity)
         for number in 0..<count { log.append(number) }

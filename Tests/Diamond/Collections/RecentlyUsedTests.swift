@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Recently used values` {
+@Suite("Recently used values") struct RecentlyUsedTests {
     @Test func `recently used values begin with the initial value, and keep their changes`() {
         var origins = RecentlyUsed<String, Int>(initial: { 0 })
         #expect(

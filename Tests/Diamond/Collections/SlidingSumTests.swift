@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A sliding sum` {
+@Suite("A sliding sum") struct SlidingSumTests {
     @Test func `a sliding sum drops old values with a precision of a tenth of its window`() {
         var sum = SlidingSum(milliseconds: 10_000)
         sum.add(1, at: 500)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A slot map` {
+@Suite("A slot map") struct SlotMapTests {
     @Test func `a slot map finds a value by its number until it is removed, and none afterwards`() {
         var map = SlotMap<String>()
         let (first, second) = (map.add("a"), map.add("b"))

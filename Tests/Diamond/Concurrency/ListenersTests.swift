@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A list of listeners` {
+@Suite("A list of listeners") struct ListenersTests {
     @Test func `listeners are notified until they are removed, one by one or all`() async {
         var listeners = Listeners<AsyncStream<Int>.Continuation>()
         let (first, second) = (AsyncStream<Int>.makeStream(), AsyncStream<Int>.makeStream())

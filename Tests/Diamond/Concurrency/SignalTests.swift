@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A signal` {
+@Suite("A signal", .timeLimit(.minutes(5))) struct SignalTests {
     @Test func `a signal resumes its waiter, or else the next wait`() async {
         let signal = Signal()
         signal.wake()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A single flight` {
+@Suite("A single flight", .timeLimit(.minutes(5))) struct SingleFlightTests {
     private typealias Flights = SingleFlight<String, Int, Event>
 
     private enum Event: FlightEvent, Hashable {

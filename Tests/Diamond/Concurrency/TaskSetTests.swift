@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A set of tasks` {
+@Suite("A set of tasks", .timeLimit(.minutes(5))) struct TaskSetTests {
     private let tasks = TaskSet()
 
     @Test func `a task set settles when all tasks have ended`() async {

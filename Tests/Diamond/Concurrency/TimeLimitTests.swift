@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A time limit` {
+@Suite("A time limit", .timeLimit(.minutes(5))) struct TimeLimitTests {
     private let clock = TestClock()
 
     @Test func `a time limit calls its function when the time is up, and not before`() async {

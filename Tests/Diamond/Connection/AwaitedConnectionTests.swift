@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Connections that were not enqueued when a task waits for their results.
-@Suite(.timeLimit(.minutes(10))) struct `An awaited connection` {
+@Suite("An awaited connection", .timeLimit(.minutes(10))) struct AwaitedConnectionTests {
     private struct City: Endpoint {
         typealias Output = [Int]
         var id = 1

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A canceled wait for a connection` {
+@Suite("A canceled wait for a connection", .timeLimit(.minutes(5))) struct CanceledWaitTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `An owner token` {
+@Suite("An owner token", .timeLimit(.minutes(10))) struct CancellationOwnerTests {
     private let server = ManualServer()
     private let calls = Guarded<[String]>([])
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A connection that downloads` {
+@Suite("A connection that downloads", .timeLimit(.minutes(5))) struct ConnectionDownloadTests {
     typealias Answer = ScriptedServer.Answer
 
     private let folder = TemporaryFolder()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The lifecycle of a connection` {
+@Suite("The lifecycle of a connection") struct ConnectionLifeTests {
     typealias Action = ConnectionLife.Action
 
     enum Stage: CaseIterable {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A paused connection` {
+@Suite("A paused connection", .timeLimit(.minutes(5))) struct ConnectionPauseTests {
     private let manualServer = ManualServer()
     private let temporary = TemporaryStore()
 

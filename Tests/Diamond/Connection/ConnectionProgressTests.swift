@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `The progress of a connection` {
+@Suite("The progress of a connection", .timeLimit(.minutes(10))) struct ConnectionProgressTests {
     private typealias Pieces = AsyncThrowingStream<Data, any Error>
 
     private let temporary = TemporaryStore()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `A callback with a result` {
+@Suite("A callback with a result", .timeLimit(.minutes(10))) struct ConnectionResultTests {
     private let temporary = TemporaryStore()
     private let queue = DispatchQueue(label: "callbacks")
     private let calls = Guarded<[String]>([])

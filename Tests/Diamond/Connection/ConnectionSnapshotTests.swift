@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `A snapshot of a connection` {
+@Suite("A snapshot of a connection", .timeLimit(.minutes(10))) struct ConnectionSnapshotTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }
@@ -55,7 +55,7 @@ import Testing
     @Test func `a snapshot includes the response and the attempts of an error`() throws {
         var error = ConnectionError(.badStatus, "no", cause: CocoaError(.fileNoSuchFile))
         (error.response, error.attempts) = (
-            `The encoded form of a response`.full, `The encoded form of a response`.full.attempts
+            ResponseJSONTests.full, ResponseJSONTests.full.attempts
         )
         let snapshot = ConnectionSnapshot(
             request: Request("http://h/"), state: .finished(.failure), result: .failure(error))
@@ -152,7 +152,7 @@ import Testing
 
     @Test(arguments: rows.indices) func `a snapshot decodes as it was encoded, with any coder`(index: Int) throws {
         let (state, result, part) = Self.rows[index]
-        let snapshot = ConnectionSnapshot(request: `The encoded form of a request`.full, state: state, result: result)
+        let snapshot = ConnectionSnapshot(request: RequestJSONTests.full, state: state, result: result)
         let text = try snapshot.json()
         #expect(String(decoding: text, as: UTF8.self).contains(part))
         let coded = try JSONDecoder().decode(ConnectionSnapshot.self, from: JSONEncoder().encode(snapshot))

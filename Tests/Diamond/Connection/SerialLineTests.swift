@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The order of a serial lane` {
+@Suite("The order of a serial lane") struct SerialLineTests {
     private let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
 
     @Test(arguments: 0..<4) func `a serial line closes the gap of a removed connection, which can be appended again`(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `The gate that connections start through` {
+@Suite("The gate that connections start through", .timeLimit(.minutes(5))) struct StartGateTests {
     private struct StopError: Error {}
 
     @Test func `the gate starts a connection of normal priority however many urgent connections arrive`() async throws {

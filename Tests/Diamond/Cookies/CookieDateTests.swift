@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The date of a cookie` {
+@Suite("The date of a cookie") struct CookieDateTests {
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "06 nov 94 8:49:37", "1994 NOVEMBER 6 08:49:37.5 UTC", "08:49:37 Nov 6 1994 +0100", "6th Nov 1994 08:49:37",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A cookie jar` {
+@Suite("A cookie jar") struct CookieJarTests {
     private let jar = CookieJar()
     private let clock = ManualClock()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A Set-Cookie field` {
+@Suite("A Set-Cookie field") struct SetCookieTests {
     private let now = Date(timeIntervalSince1970: 1_767_225_600)
 
     private func cookie(_ field: String, from url: String = "https://www.example.com/a/b") throws -> Cookie? {
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-@Suite struct `Set-Cookie fields joined by Foundation` {
+@Suite("Set-Cookie fields joined by Foundation") struct JoinedSetCookieTests {
     @Test(arguments: [
         ["a=1"], ["a=1; Path=/", "b=2; Path=/wire"], ["a=1; Expires=Thu, 01 Jan 2099 00:00:00 GMT", "b=2"],
         ["a=1; expires=Thursday, 01-Jan-99 00:00:00 GMT; Secure", "__Host-b=x,y; Path=/"],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A head from libcurl` {
+@Suite("A head from libcurl") struct CurlHeadTests {
     /// Returns the head of these lines; `nil` if the last line does not complete it.
     private func head(_ lines: [String]) -> CurlHead? {
         var (head, names) = (CurlHead(), CurlNameCache())

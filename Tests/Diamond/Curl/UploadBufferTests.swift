@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The buffer of an upload` {
+@Suite("The buffer of an upload") struct UploadBufferTests {
     private func read(_ buffer: inout UploadBuffer, _ count: Int) -> Data {
         var target = Data(count: count)
         let moved = target.withUnsafeMutableBytes { buffer.read(into: $0) }

@@ -9,7 +9,7 @@ import Testing
 @testable import Diamond
 
 /// An app sends from its main actor, which must stay free to draw.
-@Suite(.timeLimit(.minutes(5))) struct `The actor of the caller` {
+@Suite("The actor of the caller", .timeLimit(.minutes(5))) struct CallersActorTests {
     enum Call: CaseIterable { case send, serial, output, stream, download, key, purge, forget, enqueue, replay }
 
     private let temporary = TemporaryStore()

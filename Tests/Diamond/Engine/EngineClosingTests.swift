@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine that is closed` {
+@Suite("An engine that is closed", .timeLimit(.minutes(5))) struct EngineClosingTests {
     private let server = ManualServer()
     private let clock = TestClock()
 
@@ -189,7 +189,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine that is released` {
+@Suite("An engine that is released", .timeLimit(.minutes(5))) struct EngineReleaseTests {
     private let server = ManualServer()
 
     /// `@unchecked Sendable`: set before it is shared.

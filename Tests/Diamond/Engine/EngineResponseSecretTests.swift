@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Secrets in responses` {
+@Suite("Secrets in responses", .timeLimit(.minutes(5))) struct EngineResponseSecretTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 

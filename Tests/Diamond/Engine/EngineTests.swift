@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An engine` {
+@Suite("An engine", .timeLimit(.minutes(5))) struct EngineTests {
     let temporary = TemporaryStore()
     let clock = ManualClock()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The text of public values` {
+@Suite("The text of public values") struct PublicTextTests {
     private static let errors: [any Error] = [
         ConnectionError(.timedOut, "too slow: try again"),
         TransportError(.timedOut, "too slow: try again", requestMayHaveBeenSent: true),

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// The sample API as the articles use it.
-@Suite(.timeLimit(.minutes(5))) struct `The sample API` {
+@Suite("The sample API", .timeLimit(.minutes(5))) struct SampleAPITests {
     private struct Session: Decodable {
         let token: String
         let user: String

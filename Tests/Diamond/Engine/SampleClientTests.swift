@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The program of Tests/SampleClient, run as a user runs it, against a server of its own.
-@Suite(.timeLimit(.minutes(5))) struct `The sample client` {
+@Suite("The sample client", .timeLimit(.minutes(5))) struct SampleClientTests {
     private let folder = TemporaryFolder()
     /// The folder of the store's key.
     private let keys = TemporaryFolder()
@@ -70,7 +70,7 @@ import Testing
 
     // MARK: With a server
 
-    @Test func `A list is printed page by page, or whole`() async throws {
+    @Test func `a list is printed page by page, or whole`() async throws {
         let server = try await SampleServer.shared
         let swiss = ["cities", "--country", "CH", "--page-size", "4"]
         let page = try await run(swiss, at: server, input: "")
@@ -80,7 +80,7 @@ import Testing
         #expect(all.text.split(separator: "\n").count == 6 && all.text.hasPrefix(page.text) && all.errors.isEmpty)
     }
 
-    @Test func `A search finds a city without accents, and a second search is answered from the store`() async throws {
+    @Test func `a search finds a city without accents, and a second search is answered from the store`() async throws {
         let server = try await SampleServer.shared
         let first = try await output("search", "zurich", at: server)
         #expect(first.lines == ["2657896\tCH\t415367\tZürich"] && first.notices.isEmpty)
@@ -88,7 +88,7 @@ import Testing
         #expect(second.lines == first.lines && second.notices.contains("stored data"))
     }
 
-    @Test func `Countries are sections, whose cities are sorted by name`() async throws {
+    @Test func `countries are sections, whose cities are sorted by name`() async throws {
         let lines = try await output("countries", "--min-population", "16000000", at: .shared).lines
         let cities = [
             "CD", "\t16000000\tKinshasa", "CN", "\t18960744\tBeijing", "\t16096724\tGuangzhou", "\t24874500\tShanghai",
@@ -97,13 +97,13 @@ import Testing
         #expect(lines == cities)
     }
 
-    @Test func `A watched city is printed in each of its states`() async throws {
+    @Test func `a watched city is printed in each of its states`() async throws {
         let lines = try await output("watch", "2661552", "--states", "3", "--every", "0.1", at: .shared).lines
         #expect(lines.count == 3)
         #expect(lines.last?.hasPrefix("Bern\t121631\tfrom ") == true, "\(lines)")
     }
 
-    @Test func `A download has the bytes of the server, and shows its progress`() async throws {
+    @Test func `a download has the bytes of the server, and shows its progress`() async throws {
         let (server, file) = (try await SampleServer.shared, folder.url.appending(path: "file"))
         let printed = try await output("download", "3000000", file.path, at: server)
         #expect(printed.lines == ["3000000 bytes in \(file.path)"] && printed.notices.contains("of 3000000 bytes"))
@@ -112,7 +112,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `An error says what the server has said`() async throws {
+    @Test func `an error says what the server has said`() async throws {
         let server = try await SampleServer.shared
         #expect(try await failure("city", "1", at: server).contains("There is no city 1"))
         #expect(try await failure("login", "ann", at: server, input: "another one\n").contains("The password is wrong"))
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Without a server
 
-    @Test func `Offline, a search prints stored data, and notes are sent once and in order afterwards`() async throws {
+    @Test func `offline, a search prints stored data, and notes are sent once and in order afterwards`() async throws {
         let server = try await startedServer()
         #expect(try await output("login", "ann", at: server, input: "diamond\n").lines == ["signed in as ann"])
         let cities = try await output("search", "zurich", at: server).lines
@@ -153,7 +153,7 @@ import Testing
         await again.stop()
     }
 
-    @Test func `After a logout, the next user sees neither stored data nor queued notes`() async throws {
+    @Test func `after a logout, the next user sees neither stored data nor queued notes`() async throws {
         let server = try await startedServer()
         try await output("login", "ann", at: server, input: "diamond\n")
         #expect(try await failure("login", "bob", at: server, input: "diamond\n").contains("ann is signed in"))
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `After a logout, no file of the store contains anything of the user`(isDiscarding: Bool) async throws {
+    func `after a logout, no file of the store contains anything of the user`(isDiscarding: Bool) async throws {
         let server = try await startedServer()
         try await output("login", "annabella", at: server, input: "diamond\n")
         try await output("note", "2657896", "bread and butter", at: server)

@@ -9,9 +9,9 @@ import Testing
 @testable import Diamond
 
 /// The example of the documentation.
-@Suite(.timeLimit(.minutes(5))) struct `An engine and its replayer in a service group` {
-    typealias EngineService = `Code in the documentation`.EngineService
-    typealias ReplayerService = `Code in the documentation`.ReplayerService
+@Suite("An engine and its replayer in a service group", .timeLimit(.minutes(5))) struct ServiceGroupTests {
+    typealias EngineService = DocumentationTests.EngineService
+    typealias ReplayerService = DocumentationTests.ReplayerService
 
     private let server = ManualServer()
     private let clock = TestClock()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A transfer that breaks` {
+@Suite("A transfer that breaks", .timeLimit(.minutes(5))) struct BrokenTransferTests {
     typealias Answer = ScriptedServer.Answer
 
     private let temporary = TemporaryStore()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A response with a content coding` {
+@Suite("A response with a content coding", .timeLimit(.minutes(5))) struct CodedTransferTests {
     /// How the body is received.
     enum Reception: CaseIterable { case collected, streamed, downloaded, written }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An exchange` {
+@Suite("An exchange", .timeLimit(.minutes(5))) struct ExchangeTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
     private let wall = ManualClock()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A partial response` {
+@Suite("A partial response") struct PartialResponseTests {
     @Test func `a partial response takes its newest part's fields, except Content-Length and Content-Range`() throws {
         let head = ReceivedResponse(
             status: .ok,

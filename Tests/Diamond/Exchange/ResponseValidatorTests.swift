@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A validator of responses` {
+@Suite("A validator of responses") struct ResponseValidatorTests {
     private func error(_ validator: ResponseValidator, _ response: Response) async -> ConnectionError.Code? {
         do { try await validator.validate(response) } catch { return (error as? ConnectionError)?.code }
         return nil

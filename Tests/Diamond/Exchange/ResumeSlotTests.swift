@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The partial response of a connection` {
+@Suite("The partial response of a connection") struct ResumeSlotTests {
     private let request = TransportRequest(url: "http://h/a", headers: [.authorization: "t"])
 
     private func slot() throws -> ResumeSlot {

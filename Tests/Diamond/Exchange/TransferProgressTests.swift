@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The progress of a transfer` {
+@Suite("The progress of a transfer") struct TransferProgressTests {
     private static let fractions: [(TransferProgress, Double?)] = [
         (TransferProgress(), nil),
         (TransferProgress(received: 3), nil),

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Inputs with which libFuzzer found paths through the parsers, and random changes of them.
-@Suite struct `A parser of outside text` {
+@Suite("A parser of outside text") struct FuzzedReadersTests {
     private static let inputs: [[UInt8]] = {
         let folder = Fixture.directory.appending(path: "Fuzz")
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

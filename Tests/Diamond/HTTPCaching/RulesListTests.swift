@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct `The page on the rules of HTTP caching` {
+@Suite("The page on the rules of HTTP caching") struct RulesListTests {
     private static let tests = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -17,7 +17,7 @@ import Testing
             .filter { !$0.offset.isMultiple(of: 2) && $0.element.contains(" ") }.map { String($0.element) }
         #expect(names.count > 40)
         for name in Set(names) {
-            #expect(sources.contains("struct `\(name)`") || sources.contains("func `\(name)`"), "\(name)")
+            #expect(sources.contains("@Suite(\"\(name)\"") || sources.contains("func `\(name)`"), "\(name)")
         }
     }
 }

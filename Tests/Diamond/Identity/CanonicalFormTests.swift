@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The canonical form` {
+@Suite("The canonical form") struct CanonicalFormTests {
     static let rules = KeyRules(secret: SymmetricKey(data: Data(repeating: 7, count: 32)))
 
     static func form(_ request: Request) throws -> String { try CanonicalForm(of: request, rules: rules).text }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The canonical form of random requests` {
+@Suite("The canonical form of random requests") struct CanonicalPropertyTests {
     private static let rounds = Effort.rounds(500, soaking: 50_000)
 
     private static func bytes(_ request: Request) throws -> [UInt8] {
-        try CanonicalForm(of: request, rules: `The canonical form`.rules).bytes
+        try CanonicalForm(of: request, rules: CanonicalFormTests.rules).bytes
     }
 
     @Test func `the canonical form does not depend on an order without meaning`() throws {

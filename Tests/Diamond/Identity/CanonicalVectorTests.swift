@@ -33,11 +33,11 @@ private struct CanonicalVectors: Decodable {
 
     static func form(_ written: String) throws -> CanonicalForm {
         let request = try Request(json: Data(written.utf8))
-        return try CanonicalForm(of: request, rules: `The canonical form`.rules)
+        return try CanonicalForm(of: request, rules: CanonicalFormTests.rules)
     }
 }
 
-@Suite struct `The vectors of the canonical form` {
+@Suite("The vectors of the canonical form") struct CanonicalVectorTests {
     @Test func `the vector of every case equals the canonical form and the key of its request`() throws {
         let vectors = try CanonicalVectors.read()
         #expect(vectors.version == 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The digest of a file` {
+@Suite("The digest of a file") struct FileDigestTests {
     private static let changed = Date(timeIntervalSince1970: 1_767_225_600)
 
     private let folder = TemporaryFolder()

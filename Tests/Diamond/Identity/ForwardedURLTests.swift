@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The URL of a forwarded request` {
+@Suite("The URL of a forwarded request") struct ForwardedURLTests {
     private func form(_ target: String, _ method: HTTPRequest.Method = .get) throws -> String {
         let request = Request(forwarding: method, origin: "http://h", target: target, headers: [:])
         return try CanonicalForm(of: WireRequest(request), rules: KeyRules()).text

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The rules of keys` {
+@Suite("The rules of keys") struct KeyRulesTests {
     private static let ordinary = ["accept", "accept-language", "content-type"]
 
     @Test(arguments: ordinary) func `key rules treat a selecting header without secrets as ordinary`(header: String) {

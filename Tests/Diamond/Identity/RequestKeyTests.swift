@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The key of a request` {
+@Suite("The key of a request") struct RequestKeyTests {
     private static let bytes = Data((0..<32).map { UInt8(truncatingIfNeeded: $0 * 7 + 130) })
 
     @Test func `a request key keeps its bytes as data, as text and in its prefix`() throws {

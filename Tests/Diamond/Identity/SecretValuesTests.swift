@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `The message of a refused response` {
+@Suite("The message of a refused response", .timeLimit(.minutes(5))) struct SecretValuesTests {
     /// A request with a secret, the text by which a server repeats it, and that text in the message.
     struct Row: Sendable, CustomTestStringConvertible {
         var request: Request

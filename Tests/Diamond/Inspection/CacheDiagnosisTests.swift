@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `A diagnosis of a cache` {
+@Suite("A diagnosis of a cache") struct CacheDiagnosisTests {
     let temporary = TemporaryStore()
 
     private func healthy() throws -> CacheDiagnosis {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `The explanation of a request` {
+@Suite("The explanation of a request", .timeLimit(.minutes(5))) struct CacheExplanationTests {
     private let temporary = TemporaryStore()
     private let now = Guarded<Int64>(1_000_000_000_000)
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `An inspection of a cache` {
+@Suite("An inspection of a cache") struct CacheInspectionTests {
     let temporary = TemporaryStore()
 
     private func filled(_ count: Int) async throws -> [CacheEntry] {

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `The explanation of a canonical form` {
+@Suite("The explanation of a canonical form") struct KeyExplanationTests {
     private static func request(_ body: RequestBody?, parameters: Parameters = [:]) -> Request {
         var request = Request("http://h/", method: .post, parameters: parameters, body: body)
         request.rules = IdentityRules(ignoring: ["_*"], secrets: ["pin"])

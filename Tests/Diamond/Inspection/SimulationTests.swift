@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `A simulation of other sizes` {
+@Suite("A simulation of other sizes") struct SimulationTests {
     private typealias Misses = Simulation.Misses
 
     /// Returns one access per second, to entries of one byte. The first access to a key stores it, the others hit it.
@@ -139,7 +139,7 @@ import Testing
 }
 
 // One at a time: two would occupy both threads of a small machine for seconds.
-@Suite(.serialized) struct `A simulation of a sample` {
+@Suite("A simulation of a sample", .serialized) struct SampledSimulationTests {
     private static let keys = 100_000
     private static let accesses = 400_000
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A writer of bytes` {
+@Suite("A writer of bytes") struct ByteWriterTests {
     @Test func `a byte writer appends its pieces to the existing bytes, one after another`() {
         var bytes = Array("a".utf8)
         bytes.append(atMost: 20) { writer in

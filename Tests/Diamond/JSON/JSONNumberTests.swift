@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Numbers in JSON` {
+@Suite("Numbers in JSON") struct JSONNumberTests {
     private static func read(_ text: String) throws -> JSONValue { try JSONReader.value(of: Array(text.utf8)) }
 
     private static func written(_ value: JSONValue) throws -> String {
@@ -124,7 +124,7 @@ import Testing
     }
 }
 
-@Suite struct `Objects that JSON readers could read differently` {
+@Suite("Objects that JSON readers could read differently") struct AmbiguousObjectTests {
     private static func fault(_ text: String, at path: [Int] = []) throws -> String? {
         var value = try JSONReader.value(of: Array(text.utf8), isolatesFaults: true)
         for index in path {

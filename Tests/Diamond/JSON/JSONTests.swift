@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `JSON` {
+@Suite("JSON") struct JSONTests {
     @Test(arguments: ["arrays", "french", "structures", "unicode", "values", "weird"])
     func `JSON is written as the reference vectors of RFC 8785 say`(name: String) throws {
         let input = try JSONReader.value(of: Fixture.bytes("JCS/input/\(name).json"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `JSON without its nulls` {
+@Suite("JSON without its nulls") struct NullRemoverTests {
     private func removed(_ text: String) -> String? {
         NullRemover.removingNulls(from: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `The lanes of an engine` {
+@Suite("The lanes of an engine", .timeLimit(.minutes(10))) struct LanesTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A queue ordered by priority` {
+@Suite("A queue ordered by priority") struct MostUrgentFirstTests {
     @Test func `a queue returns the most urgent item first, and equally urgent items in order of arrival`() {
         var queue = MostUrgentFirst<Int>()
         for (number, priority) in [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated() {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(10))) struct `Serial lanes` {
+@Suite("Serial lanes", .timeLimit(.minutes(10))) struct SerialLanesTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()

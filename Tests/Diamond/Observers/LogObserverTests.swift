@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The observer for swift-log` {
+@Suite("The observer for swift-log") struct LogObserverTests {
     private let handler = InMemoryLogHandler()
 
     private func logger(_ level: Logger.Level) -> Logger {

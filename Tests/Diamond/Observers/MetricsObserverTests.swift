@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The observer for swift-metrics` {
+@Suite("The observer for swift-metrics") struct MetricsObserverTests {
     private let metrics = TestMetrics()
     private let temporary = TemporaryStore()
 

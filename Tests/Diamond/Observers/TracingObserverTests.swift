@@ -8,7 +8,7 @@ import Tracing
 
 @testable import Diamond
 
-@Suite struct `The observer for swift-distributed-tracing` {
+@Suite("The observer for swift-distributed-tracing") struct TracingObserverTests {
     private let tracer = InMemoryTracer()
     // No time passes for the retry policy, however slow the machine is.
     private let clock = TestClock()

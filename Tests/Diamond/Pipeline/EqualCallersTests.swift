@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Callers of equal requests` {
+@Suite("Callers of equal requests", .timeLimit(.minutes(5))) struct EqualCallersTests {
     private let temporary = TemporaryStore()
     private let misses = Guarded(0)
 

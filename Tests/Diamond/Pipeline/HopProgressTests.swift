@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The progress of a hop` {
+@Suite("The progress of a hop") struct HopProgressTests {
     private static let late = ConnectionError(.timedOut, "late")
 
     private func next(

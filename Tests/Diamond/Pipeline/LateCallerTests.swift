@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A caller that joins a shared exchange late` {
+@Suite("A caller that joins a shared exchange late", .timeLimit(.minutes(5))) struct LateCallerTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
     private let misses = Guarded(0)

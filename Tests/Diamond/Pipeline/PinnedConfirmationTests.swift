@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A confirmation under way while its entry is pinned` {
+@Suite("A confirmation under way while its entry is pinned", .timeLimit(.minutes(5))) struct PinnedConfirmationTests {
     @Test(arguments: [false, true])
     func `a confirmation keeps its entry pinned or unpinned as the app has set it`(isPinned: Bool) async throws {
         let (temporary, clock, isAsked, gate) = (TemporaryStore(), ManualClock(), Gate(), Gate())

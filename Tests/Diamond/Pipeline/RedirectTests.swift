@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Redirects` {
+@Suite("Redirects") struct RedirectTests {
     /// Returns a transport that answers the first request with a redirect, all others with 200.
     private func engine(_ status: Int, to location: String) -> (Engine, StubTransport) {
         let transport = StubTransport { request throws(TransportError) in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A shared exchange` {
+@Suite("A shared exchange", .timeLimit(.minutes(5))) struct SharedExchangeTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let misses = Guarded(0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A shared exchange of an engine without a store` {
+@Suite("A shared exchange of an engine without a store", .timeLimit(.minutes(5))) struct StorelessSharingTests {
     private let server = ManualServer()
     private static let url = "http://h/cities"
 
@@ -61,7 +61,7 @@ import Testing
     typealias Change = @Sendable (Engine) async throws -> Void
 
     static let changes: [(String, Change)] = [
-        ("a logout", { engine in _ = try await engine.forget(identity: "anna") }),
+        ("a sign-out", { engine in _ = try await engine.forget(identity: "anna") }),
         ("a purge", { engine in _ = try await engine.purge(request) }),
         ("an invalidation", { engine in _ = try await engine.invalidate(request) }),
         ("an unsafe request", { engine in _ = try await engine.send(Request(url, method: .delete)) }),

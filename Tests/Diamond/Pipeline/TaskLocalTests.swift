@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 
 /// Task-local values, such as a trace, belong to the caller alone.
-@Suite(.timeLimit(.minutes(5))) struct `Task-local values of a caller` {
+@Suite("Task-local values of a caller", .timeLimit(.minutes(5))) struct TaskLocalTests {
     @TaskLocal private static var caller = "nobody"
 
     private let temporary = TemporaryStore()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The observer of the app's return to the foreground` {
+@Suite("The observer of the app's return to the foreground") struct ForegroundWatchTests {
     @Test func `an observer is notified until it is stopped`() {
         let (name, count) = (Notification.Name("A test of Diamond"), Guarded(0))
         let watch = ForegroundWatch(for: name) { count.withLock { $0 += 1 } }

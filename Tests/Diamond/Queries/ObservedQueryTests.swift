@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) @MainActor struct `An observable query` {
+@Suite("An observable query", .timeLimit(.minutes(5))) @MainActor struct ObservedQueryTests {
     private let server = VersionServer()
 
     @Test func `an observable query has the newest state while it runs, and keeps the last state`() async throws {

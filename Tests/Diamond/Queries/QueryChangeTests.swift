@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A query that time, the network and others change` {
+@Suite("A query that time, the network and others change", .timeLimit(.minutes(5))) struct QueryChangeTests {
     private let fixture = QueryFixture()
 
     @Test func `a query is fetched again after the shortest interval of its observers`() async {

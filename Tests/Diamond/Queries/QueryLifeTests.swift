@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The life of a query` {
+@Suite("The life of a query") struct QueryLifeTests {
     private typealias Life = QueryLife<Int>
 
     private static func look(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Observers of a query` {
+@Suite("Observers of a query", .timeLimit(.minutes(5))) struct QueryObserverTests {
     private let fixture = QueryFixture()
 
     @Test func `observers of one query share its fetches, and a late observer gets the current state`() async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The plan of a query` {
+@Suite("The plan of a query") struct QueryPlanTests {
     private struct Row: Sendable, CustomStringConvertible {
         let need: QueryNeed
         let mode: CachePolicy.Mode

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `An observed query` {
+@Suite("An observed query", .timeLimit(.minutes(5))) struct QueryTests {
     private let fixture = QueryFixture()
 
     @Test func `a query gives the stored value, then the server's value`() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A set of words` {
+@Suite("A set of words") struct ASCIIWordMatcherTests {
     private static let words = ASCIIWordMatcher(["te", "token", "tokens", "api_key"])
 
     @Test(arguments: ["te", "TE", "token", "Tokens", "API_KEY"]) func `a word set contains each word, in any case`(

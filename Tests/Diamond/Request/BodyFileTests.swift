@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The file of a body` {
+@Suite("The file of a body") struct BodyFileTests {
     private static let files = [
         URL(filePath: "/a/b"), URL(filePath: "b", relativeTo: URL(filePath: "/a/", directoryHint: .isDirectory)),
     ]

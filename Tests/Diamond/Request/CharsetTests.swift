@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `The charset of a response` {
+@Suite("The charset of a response", .timeLimit(.minutes(5))) struct CharsetTests {
     private struct City: Decodable, Hashable {
         let name: String
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Secrets in a response's fields` {
+@Suite("Secrets in a response's fields") struct FieldSecretsTests {
     private func field(_ name: String, _ value: String) throws -> HTTPField { try HTTPField(checking: name, value) }
 
     @Test(arguments: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Rules of identity` {
+@Suite("Rules of identity") struct IdentityRulesTests {
     @Test(arguments: [
         ("_", "_", true), ("_", "__", false), ("utm_*", "utm_source", true), ("utm_*", "utm_", true),
         ("utm_*", "UTM_source", false), ("*", "", true), ("*", "any", true), ("*id", "id", true), ("*id", "sid", true),
@@ -62,5 +62,5 @@ extension Request {
 
 /// Rules that are the same in every run.
 enum CanonicalFormRules {
-    static var fixed: KeyRules { `The canonical form`.rules }
+    static var fixed: KeyRules { CanonicalFormTests.rules }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `JSON values of variables` {
+@Suite("JSON values of variables") struct JSONVariablesTests {
     private enum Order: String, ParameterConvertible { case name, population }
 
     private let title = "milk"

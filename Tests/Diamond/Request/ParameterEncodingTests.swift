@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The encoding of parameters` {
+@Suite("The encoding of parameters") struct ParameterEncodingTests {
     private static let nested: Parameters = [
         "a": [1, "x,y", true] as JSONValue, "o": ["b": 1, "c": [2, 3]] as JSONValue,
     ]

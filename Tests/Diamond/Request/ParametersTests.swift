@@ -12,7 +12,7 @@ private struct City: Encodable {
     var ratio = 0.5
 }
 
-@Suite struct `Parameters from variables` {
+@Suite("Parameters from variables") struct ParametersTests {
     private func query(_ parameters: Parameters) throws -> String {
         String(decoding: try parameters.items(.standard).bytes, as: UTF8.self)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A replay policy` {
+@Suite("A replay policy") struct ReplayPolicyTests {
     @Test(arguments: [
         (Int.min, -1_000_000), (-1_000_001, -1_000_000), (-1_000_000, -1_000_000), (1_000_000, 1_000_000),
         (1_000_001, 1_000_000), (Int.max, 1_000_000),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The encoded form of a request` {
+@Suite("The encoded form of a request") struct RequestJSONTests {
     static let full: Request = {
         var request = Request(
             "https://api.example.com/cities",
@@ -193,7 +193,7 @@ import Testing
     }
 }
 
-@Suite struct `The parameters of a request` {
+@Suite("The parameters of a request") struct RequestParametersTests {
     @Test func `parameters are changed by subscript, in place`() {
         var parameters: Parameters = ["a": 1, "b": 2, "c": 3]
         parameters["b"] = "x"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The encoded form of a response` {
+@Suite("The encoded form of a response") struct ResponseJSONTests {
     static let full: Response = {
         var response = Response(
             status: .ok, headers: [.contentType: "text/plain", .accept: "a", .vary: "b"], body: Data("täxt".utf8),

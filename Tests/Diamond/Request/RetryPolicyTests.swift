@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A retry policy` {
+@Suite("A retry policy") struct RetryPolicyTests {
     static let full = RetryPolicy(
         attempts: 5,
         baseDelay: .milliseconds(100),
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func `a retry policy is not part of the identity of a request`() throws {
-        let rules = `The canonical form`.rules
+        let rules = CanonicalFormTests.rules
         let forms = try [nil, .never, Self.full].map { try CanonicalForm(of: Self.request($0), rules: rules) }
         #expect(Set(forms.map(\.bytes)).count == 1)
         #expect(Set(forms.map(\.key)).count == 1)

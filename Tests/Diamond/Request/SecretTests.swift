@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A secret` {
+@Suite("A secret") struct SecretTests {
     private static var request: Request {
         var request = Request("http://h/", parameters: ["password": "s3cret"], headers: [.cookie: "s3cret"])
         request.credentials = [.bearer(.unnamed("s3cret")), .parameter("key", .secret("maps"))]

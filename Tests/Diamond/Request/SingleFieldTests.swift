@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A field that may occur once` {
+@Suite("A field that may occur once") struct SingleFieldTests {
     static let names: [HTTPField.Name] = [
         .contentType, .contentLength, .eTag, .lastModified, .date, .expires, .retryAfter, .location, .contentLocation,
         .contentRange,

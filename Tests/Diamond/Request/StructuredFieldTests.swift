@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `RFC 9651 section 4.2` {
+@Suite("RFC 9651 section 4.2") struct StructuredFieldTests {
     @Test(
         arguments: [
             ("a=1", ["a": .integer(1)]), ("a", ["a": .boolean(true)]),

@@ -2,7 +2,7 @@ import Diamond
 import Foundation
 import Testing
 
-@Suite struct `A set of tags` {
+@Suite("A set of tags") struct TagsTests {
     private static let composed = "zo\u{EB}"
     private static let decomposed = "zoe\u{308}"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The delay before a retry` {
+@Suite("The delay before a retry") struct BackoffTests {
     /// The exponent, the most milliseconds, and the most when throttled.
     static let table: [(Int, Int64, Int64)] = [
         (0, 50, 1000), (1, 100, 2000), (2, 200, 4000), (3, 400, 8000), (4, 800, 16_000), (5, 1600, 20_000),

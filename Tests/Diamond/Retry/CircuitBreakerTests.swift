@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A circuit breaker` {
+@Suite("A circuit breaker") struct CircuitBreakerTests {
     /// Returns a breaker after these results, one every hundred milliseconds: `g` is good, `b` is bad.
     static func after(_ outcomes: String) -> CircuitBreaker {
         var circuit = CircuitBreaker()

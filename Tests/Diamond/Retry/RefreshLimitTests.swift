@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The limit of credential refreshes` {
+@Suite("The limit of credential refreshes") struct RefreshLimitTests {
     @Test func `the refresh limit allows five refreshes in thirty seconds`() {
         var limit = RefreshLimit()
         #expect((0..<5).allSatisfy { limit.beginIfAllowed(at: $0 * 1000) })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The retry budget` {
+@Suite("The retry budget") struct RetryBudgetTests {
     /// Uses up the budget, and returns the number of retries that it has allowed.
     static func spend(_ budget: inout RetryBudget, at now: Int64) -> Int {
         var paid = 0

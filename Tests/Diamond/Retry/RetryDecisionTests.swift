@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The decision to retry` {
+@Suite("The decision to retry") struct RetryDecisionTests {
     /// Requests that were not processed: they are retried with any method, and three retries are not counted.
     static let unprocessed: [RetryRow] = [
         RetryRow(.get, .unsent(.cannotConnect), .free(25)),

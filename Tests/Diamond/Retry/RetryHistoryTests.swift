@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The history of a request's attempts` {
+@Suite("The history of a request's attempts") struct RetryHistoryTests {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
     static let unavailable = Attempt.Outcome.answered(.serviceUnavailable)
     static let refused = Attempt.Outcome.failed(code: "cannotConnect", message: "refused")

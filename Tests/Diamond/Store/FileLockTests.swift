@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// A lock belongs to an open file description, so that a test can hold locks like those of several processes.
-@Suite(.timeLimit(.minutes(5))) struct `The lock of a store` {
+@Suite("The lock of a store", .timeLimit(.minutes(5))) struct FileLockTests {
     let temporary = TemporaryStore()
 
     /// A lock that is held, and never released.

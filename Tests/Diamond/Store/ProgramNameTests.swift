@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The name of a program` {
+@Suite("The name of a program") struct ProgramNameTests {
     private func name(_ path: String, bundle: String? = nil, _ arguments: String...) -> String {
         ProgramName(URL(filePath: path), bundle: bundle, arguments: [path] + arguments).text
     }
@@ -62,7 +62,7 @@ import Testing
     }
 }
 
-@Suite struct `The directories of a user` {
+@Suite("The directories of a user") struct UserDirectoriesTests {
     private static let rows: [(environment: [String: String], home: String?, caches: String, data: String)] = [
         (["HOME": "/h"], "/db", "/h/.cache", "/h/.local/share"),
         ([:], "/db", "/db/.cache", "/db/.local/share"),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A store that cannot be used` {
+@Suite("A store that cannot be used") struct StoreTests {
     let temporary = TemporaryStore()
 
     private func engine() -> Engine { temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"])) }

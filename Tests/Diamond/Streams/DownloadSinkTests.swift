@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A download sink` {
+@Suite("A download sink", .timeLimit(.minutes(5))) struct DownloadSinkTests {
     typealias Answer = ScriptedServer.Answer
 
     private static let calls = ["begin 200", "write", "finish"]

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A download` {
+@Suite("A download", .timeLimit(.minutes(5))) struct DownloadTests {
     typealias Answer = ScriptedServer.Answer
 
     private let folder = TemporaryFolder()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A parser of event streams` {
+@Suite("A parser of event streams") struct EventStreamParserTests {
     typealias Event = ServerSentEvent
 
     private static func events(

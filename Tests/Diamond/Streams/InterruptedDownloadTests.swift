@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Downloads into files that an engine did not end, and that the next one continues.
-@Suite(.timeLimit(.minutes(5))) struct `An interrupted download` {
+@Suite("An interrupted download", .timeLimit(.minutes(5))) struct InterruptedDownloadTests {
     private let folder = TemporaryFolder()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
@@ -131,7 +131,7 @@ import Testing
         var server: @Sendable (inout RangeServer.State) -> Void = { _ in }
         var part: @Sendable (URL) throws -> Void = { _ in }
         var sql: String?
-        var request = `An interrupted download`.request()
+        var request = InterruptedDownloadTests.request()
         var seconds = 0.0
         /// Whether the second download asks for the rest.
         var asks = false
@@ -239,7 +239,7 @@ import Testing
         #expect(try recorded().isEmpty && folder.names.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `a paused download of an identity leaves nothing after its logout`(
+    @Test(arguments: [false, true]) func `a paused download of an identity leaves nothing after its sign-out`(
         isSealed: Bool
     ) async throws {
         let server = Self.server([.held(1 << 20)])
@@ -277,7 +277,7 @@ import Testing
     struct Exception: CustomTestStringConvertible {
         let testDescription: String
         var server: @Sendable (inout RangeServer.State) -> Void = { _ in }
-        var request = `An interrupted download`.request()
+        var request = InterruptedDownloadTests.request()
         var engine: @Sendable (inout Engine.Configuration) -> Void = { _ in }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `JSON values on lines` {
+@Suite("JSON values on lines", .timeLimit(.minutes(5))) struct JSONLinesTests {
     private struct City: Decodable, Hashable { let name: String }
 
     private func values(
@@ -102,7 +102,7 @@ import Testing
     }
 }
 
-@Suite struct `Lines of a stream` {
+@Suite("Lines of a stream") struct StreamLinesTests {
     @Test func `lines are the same however they are cut`() throws {
         var random = SplitMix(state: Effort.seed)
         let letters: [UInt8] = [.lineFeed, .carriageReturn, 0x61, 0x62]

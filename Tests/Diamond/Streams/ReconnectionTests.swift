@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Reconnection to an event stream` {
+@Suite("Reconnection to an event stream") struct ReconnectionTests {
     private let lost = ConnectionError(.connectionLost, "lost")
 
     private static func answer(_ status: Int, _ headers: HTTPFields = [:]) -> ConnectionError {

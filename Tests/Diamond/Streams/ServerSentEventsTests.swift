@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Server-sent events` {
+@Suite("Server-sent events", .timeLimit(.minutes(5))) struct ServerSentEventsTests {
     typealias Answer = ScriptedServer.Answer
 
     private let clock = TestClock()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A shared stream` {
+@Suite("A shared stream", .timeLimit(.minutes(5))) struct SharedStreamTests {
     private let isAnswering = Gate()
     private let folder = TemporaryFolder()
     /// The number of requests to the server.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) final class `A large stored body` {
+@Suite("A large stored body", .timeLimit(.minutes(5))) final class StoredPiecesTests {
     typealias Answer = ScriptedServer.Answer
 
     private let temporary = TemporaryStore()

@@ -7,8 +7,9 @@ import Testing
 
 /// One after another and without other tests, because they measure the whole process.
 @Suite(
-    .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
-    .timeLimit(.minutes(5))) struct `A streamed body of 100 MiB`
+    "A streamed body of 100 MiB", .serialized,
+    .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
+    .timeLimit(.minutes(5))) struct StreamMemoryTests
 {
     private static let count = 100 << 20
     private let folder = TemporaryFolder()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A streamed response` {
+@Suite("A streamed response", .timeLimit(.minutes(5))) struct StreamTests {
     private let temporary = TemporaryStore()
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {

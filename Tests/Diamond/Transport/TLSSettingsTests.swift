@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `TLS settings` {
+@Suite("TLS settings", .timeLimit(.minutes(5))) struct TLSSettingsTests {
     private let missing = URL(filePath: "/nowhere/roots.pem")
     private let folder = TemporaryFolder()
 
@@ -102,7 +102,7 @@ import Testing
 }
 
 #if Curl && os(Linux)
-@Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `A server over TLS` {
+@Suite("A server over TLS", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct TLSServerTests {
     private func status(
         of server: TLSServer,
         asProxy isProxy: Bool = false,

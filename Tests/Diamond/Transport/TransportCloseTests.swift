@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A closed transport` {
+@Suite("A closed transport", .timeLimit(.minutes(5))) struct TransportCloseTests {
     @Test(arguments: TransportKind.allCases)
     func `a closed transport sends nothing`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
@@ -74,7 +74,7 @@ import Testing
 
 #if Curl && os(Linux)
 /// Runs alone, because it counts the threads of the process.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `The thread of a transport` {
+@Suite("The thread of a transport", .serialized, .timeLimit(.minutes(5))) struct TransportThreadTests {
     @Test(arguments: [true, false])
     func `the thread of a transport ends with it`(isClosed: Bool) async throws {
         let server = try await SampleServer.shared

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A name lookup that hangs` {
+@Suite("A name lookup that hangs", .timeLimit(.minutes(5))) struct TransportLookUpTests {
     @Test(arguments: TransportKind.allCases)
     func `a hanging lookup ends at once when its exchange is canceled, and does not block other exchanges`(
         kind: TransportKind

@@ -7,9 +7,9 @@ import Testing
 /// Runs alone, because Foundation on Linux runs every URLSession of the process on one thread: a name lookup of
 /// another test would count as a standstill.
 @Suite(
-    .serialized, .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(5))
-)
-struct `The timeout of a transport` {
+    "The timeout of a transport", .serialized,
+    .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(5)))
+struct TransportTimeTests {
     private static let timeout = Duration.milliseconds(300)
     /// For exchanges that must not time out: longer than a busy machine ever stands still.
     private static let patience = Duration.seconds(2)

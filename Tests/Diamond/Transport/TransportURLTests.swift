@@ -3,7 +3,7 @@ import DiamondSQLite
 import DiamondTestSupport
 import Testing
 
-@Suite struct `The URL on the wire` {
+@Suite("The URL on the wire") struct TransportURLTests {
     /// Returns the target in the first line of a request over a transport.
     private func target(of url: String, over kind: TransportKind) async throws -> String? {
         let line = Guarded("")

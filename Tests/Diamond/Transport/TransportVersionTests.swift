@@ -4,7 +4,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The version of TLS` {
+@Suite("The version of TLS", .timeLimit(.minutes(5))) struct TransportVersionTests {
     @Test(arguments: TransportKind.allCases)
     func `the least version of TLS is 1.2 by default`(kind: TransportKind) async throws {
         let hello = Guarded<[UInt8]>([])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Percent-encoding` {
+@Suite("Percent-encoding") struct PercentEncodingTests {
     private static let unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
     private static let reserved = ":/?#[]@!$&'()*+,;="
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The items of a query` {
+@Suite("The items of a query") struct QueryItemsTests {
     private func sorted(_ items: QueryItems) -> [String] {
         var texts: [String] = []
         items.withSortedItems { places in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The URL of a request` {
+@Suite("The URL of a request") struct RequestURLTests {
     @Test(arguments: [
         ("HTTP://Example.COM", "http://example.com/"),
         ("https://example.com:443/", "https://example.com/"),

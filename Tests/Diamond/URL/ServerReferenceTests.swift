@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The reference of a server` {
+@Suite("The reference of a server") struct ServerReferenceTests {
     @Test(arguments: [
         ("/a%20b c?x=%2F y", "http://h/a%20b%20c?x=%2F%20y"), ("/%7Ea/%2f?%7e=%2f", "http://h/%7Ea/%2f?%7e=%2f"),
         ("?X-Amz-Signature=ab%2Fc%2bd&&b=+&;&a[]=1&c", "http://h/v/a?X-Amz-Signature=ab%2Fc%2bd&&b=+&;&a[]=1&c"),

@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite struct `Responses and errors of URLSession` {
+@Suite("Responses and errors of URLSession") struct URLSessionResponseTests {
     @Test func `a URLSession response has a limited number of fields, however many cookies Foundation has joined`()
         throws
     {

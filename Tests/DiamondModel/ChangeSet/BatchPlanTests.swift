@@ -1,3 +1,4 @@
+import DiamondTable
 import DiamondTestSupport
 import DiamondTesting
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import DiamondModel
 
 @Suite struct BatchPlanTests {
-    @Test func `A plan brings a table to any other state, in one legal batch`() throws {
+    @Test func `a plan brings a table to any other state, in one legal batch`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(1500, soaking: 60_000) {
             let scene = Scene(&random)
@@ -13,7 +14,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Mutant.allCases) func `The test table detects each kind of faulty batch`(mutant: Mutant) {
+    @Test(arguments: Mutant.allCases) func `the test table detects each kind of faulty batch`(mutant: Mutant) {
         var random = SplitMix(state: 1)
         let isFound = (0..<2000).contains { _ in
             let scene = Scene(&random)
@@ -22,7 +23,7 @@ import Testing
         #expect(isFound)
     }
 
-    @Test func `A section that moves is deleted and inserted, and its rows are not reported`() {
+    @Test func `a section that moves is deleted and inserted, and its rows are not reported`() {
         let plan = BatchPlan(
             oldSections: [1, 1, 1], newSections: [2, 0, 1],
             rows: [.init(old: RowPath(section: 2, row: 0), new: RowPath(section: 0, row: 0), isUpdated: true)])
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test
-    func `A row that leaves a deleted section is an insertion, and one that enters an inserted section a deletion`() {
+    func `a row that leaves a deleted section is an insertion, and one that enters an inserted section a deletion`() {
         let plan = BatchPlan(
             oldSections: [1, 1], newSections: [1, nil],
             rows: [
@@ -91,6 +92,8 @@ private struct Scene {
     struct Section {
         let key: Int
         var rows: [Int]
+
+        var ids: (key: String, rows: [Int]) { ("\(key)", rows) }
     }
 
     let old: [Section]
@@ -135,26 +138,7 @@ private struct Scene {
             }
         }
         new = sections
-        plan = makePlan()
-    }
-
-    private func makePlan() -> BatchPlan {
-        let olds = paths(of: old)
-        let news = paths(of: new)
-        let rows = Set(olds.keys).union(news.keys).sorted().map {
-            BatchPlan.RowChange(old: olds[$0], new: news[$0], isUpdated: changed.contains($0))
-        }
-        return BatchPlan(
-            oldSections: old.map(\.rows.count),
-            newSections: new.map { section in old.firstIndex { $0.key == section.key } }, rows: rows)
-    }
-
-    private func paths(of sections: [Section]) -> [Int: RowPath] {
-        var paths: [Int: RowPath] = [:]
-        for (section, rows) in sections.enumerated() {
-            for (row, id) in rows.rows.enumerated() { paths[id] = RowPath(section: section, row: row) }
-        }
-        return paths
+        plan = BatchPlan(from: old.map(\.ids), to: new.map(\.ids), updated: changed)
     }
 
     var batch: Batch { Batch(plan) }

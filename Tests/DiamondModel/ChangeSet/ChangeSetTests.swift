@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTestSupport
 import Foundation
 import Observation
 import Synchronization
@@ -18,7 +19,7 @@ import Testing
         return changes
     }
 
-    @Test func `A transaction is one change set, a nested one too`() throws {
+    @Test func `a transaction is one change set, a nested one too`() throws {
         let changes = try changes {
             try items.transaction {
                 try items.append(Item.make(6))
@@ -36,7 +37,7 @@ import Testing
         #expect(changes[0].newGeneration == items.generation)
     }
 
-    @Test func `Each change has its reason`() throws {
+    @Test func `each change has its reason`() throws {
         let all = try changes {
             try items.add(Item.make(6))
             try items.insert(Item.make(7), at: 0)
@@ -56,7 +57,7 @@ import Testing
         #expect(Set(all.flatMap(\.moves).map(\.reason)) == [.moved, .exchanged])
     }
 
-    @Test func `A row that changes while it is filtered out, and comes back in the transaction, is updated`() throws {
+    @Test func `a row that changes while it is filtered out, and comes back in the transaction, is updated`() throws {
         // So many that all rows are arranged again.
         let many = try ModelCollection((1...150).map { Item.make($0) })
         let item = many[0]
@@ -71,7 +72,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A change set names its origin`() throws {
+    @Test func `a change set names its origin`() throws {
         let gesture = ChangeOrigin()
         let changes = try changes {
             try items.transaction(origin: gesture) { try items.move(from: 0, to: 4) }
@@ -81,7 +82,7 @@ import Testing
         #expect(changes[0].moves.map { [$0.from.row, $0.to.row] } == [[0, 4]])
     }
 
-    @Test func `Observers are notified before and after a change`() throws {
+    @Test func `observers are notified before and after a change`() throws {
         var heard: [String] = []
         let token = items.observeEvents { [items] event in
             switch event {
@@ -97,7 +98,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `More changes than the limit are a reset`() throws {
+    @Test func `more changes than the limit are a reset`() throws {
         items.resetLimit = 3
         let all = try changes {
             try items.set(items.models.reversed() + [Item.make(6), Item.make(7)])
@@ -108,7 +109,7 @@ import Testing
     }
 
     @Test
-    func `A change that an observer makes is reported after the current change, to all observers in the same order`()
+    func `a change that an observer makes is reported after the current change, to all observers in the same order`()
         throws
     {
         var first: [Int] = []
@@ -126,7 +127,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func `The collection observes nested models one level deep`() throws {
+    @Test func `the collection observes nested models one level deep`() throws {
         let cities = ModelCollection<City>(context: ModelContext())
         try cities.set([["id": 1, "mayor": ["name": "A"]]])
         var updates = 0
@@ -154,7 +155,7 @@ import Testing
         #expect(fired.withLock { $0 } == 1)
     }
 
-    @Test func `Setting all rows in a new order reports as few moves as Heckel's algorithm finds`() throws {
+    @Test func `setting all rows in a new order reports as few moves as Heckel's algorithm finds`() throws {
         let changes = try changes { try items.set([5, 1, 2, 3, 4].compactMap { items[id: ModelID($0)] }) }
         #expect(changes.count == 1)
         #expect(changes[0].moves.map { [$0.from.row, $0.to.row] } == [[4, 0]])

@@ -4,19 +4,19 @@ import Testing
 @testable import DiamondModel
 
 @Suite struct MoveMinimizerTests {
-    @Test func `A row that moves past many rows is one move`() {
+    @Test func `a row that moves past many rows is one move`() {
         let moves = MoveMinimizer.moves(oldCount: 5, leaving: [], arriving: [], staying: [.init(from: 0, to: 4)])
         #expect(moves == [.init(from: 0, to: 4)])
     }
 
-    @Test func `A row past which many changed rows move is the only move`() {
+    @Test func `a row past which many changed rows move is the only move`() {
         // 0 1 2 3 becomes 1 2 3 0, and the changed rows are 1, 2 and 3.
         let staying = [(1, 0), (2, 1), (3, 2)].map { MoveMinimizer.Move(from: $0.0, to: $0.1) }
         let moves = MoveMinimizer.moves(oldCount: 4, leaving: [], arriving: [], staying: staying)
         #expect(moves == [.init(from: 0, to: 3)])
     }
 
-    @Test func `The moves of changed rows are as few as those of a difference of all rows`() {
+    @Test func `the moves of changed rows are as few as those of a difference of all rows`() {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(1000, soaking: 50_000) {
             let old = Array(0..<(1 + random.below(20)))

@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTestSupport
 import Testing
 
 /// The content of collections: lists that are refused, rejected elements, and the JSON that owners write.
@@ -26,7 +27,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `Setting a list with a model that the collection refuses changes nothing`() throws {
+    @Test func `setting a list with a model that the collection refuses changes nothing`() throws {
         let live = try items([["id": 1], ["id": 2, "rank": 7], ["id": 3]])
         let draft = Item()
         let copy = live[1].copy()
@@ -40,7 +41,7 @@ import Testing
         #expect(draft.context === context && live.map(\.rank) == [0, 0])
     }
 
-    @Test func `A collection of copies adopts the context of a list's first model only if none of the copies stays`()
+    @Test func `a collection of copies adopts the context of a list's first model only if none of the copies stays`()
         throws
     {
         let copies = try ModelCollection([Item.make(1), Item.make(2)])
@@ -51,7 +52,7 @@ import Testing
         #expect(copies.map(\.id) == [7, 3] && copies.context === context)
     }
 
-    @Test func `A union or replacement with a model that the collection refuses changes nothing`() throws {
+    @Test func `a union or replacement with a model that the collection refuses changes nothing`() throws {
         let live = try items([["id": 1], ["id": 2]])
         let gone = live[1]
         live.remove(gone)
@@ -64,7 +65,7 @@ import Testing
         #expect(live.map(\.id) == [2])
     }
 
-    @Test func `A bad element of repeated upserts is rejected once`() throws {
+    @Test func `a bad element of repeated upserts is rejected once`() throws {
         let live = try items([["id": 1]])
         for _ in 0..<3 { try live.upsert([7, ["rank": 1], ["id": nil], ["id": 2], 7]) }
         #expect(live.rejected.map(\.json) == [7, ["rank": 1], ["id": nil], 7])
@@ -73,7 +74,7 @@ import Testing
         #expect(live.map(\.id) == [1, 2])
     }
 
-    @Test func `A rejected element is replaced by a later element with its id`() throws {
+    @Test func `a rejected element is replaced by a later element with its id`() throws {
         let accounts = ModelCollection<Account>(context: context)
         try accounts.set([["id": 1, "balance": 5]])
         for balance in 1...3 { try accounts.upsert([["id": 1, "balance": .integer(Int64(-balance))]]) }
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [[["id": 1, "name": "A"]], [], nil, 7] as [JSONValue])
-    func `A nested collection that was synced on its own is written in its current state`(read: JSONValue) throws {
+    func `a nested collection that was synced on its own is written in its current state`(read: JSONValue) throws {
         let city = try context.model(City.self, from: ["id": 1, "districts": read])
         #expect(city.json["districts"] == read)
         let now: JSONValue = [["id": 2, "name": "B", "more": true], 7]

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ModelCollectionTableTests {
     // A tenth of the long form has at least 100,000 batches in all four tests together.
     @Test(arguments: [false, true], [false, true])
-    func `A table follows every change of a collection`(isSectioned: Bool, reenters: Bool) {
+    func `a table follows every change of a collection`(isSectioned: Bool, reenters: Bool) {
         var random = SplitMix(state: Effort.seed)
         var batches = 0
         while batches < Effort.rounds(1500, soaking: 260_000) {
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A table follows a large collection, whose rows lie in many chunks`(isSectioned: Bool) {
+    func `a table follows a large collection, whose rows lie in many chunks`(isSectioned: Bool) {
         var random = SplitMix(state: Effort.seed)
         let game = Game(isSectioned: isSectioned, reenters: false, &random, size: 1500)
         for _ in 0..<Effort.rounds(30, soaking: 5000) where game.problem == nil { game.turn(&random) }

@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTestSupport
 import Foundation
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 
     private var ids: [Int] { items.map(\.id) }
 
-    @Test func `Every mutating method inserts, moves and removes rows at the given positions`() throws {
+    @Test func `every mutating method inserts, moves and removes rows at the given positions`() throws {
         try items.append(Item.make(6))
         try items.insert(Item.make(7), at: 0)
         #expect(ids == [7, 1, 2, 3, 4, 5, 6])
@@ -31,7 +32,7 @@ import Testing
         #expect(items.popLast() == nil)
     }
 
-    @Test func `A collection contains a model or an id only once`() throws {
+    @Test func `a collection contains a model or an id only once`() throws {
         let first = items[0]
         #expect(try items.add(first) == false)
         #expect { try items.add(Item.make(1)) } throws: { ($0 as? ModelError)?.code == .duplicateID }
@@ -45,7 +46,7 @@ import Testing
         #expect(items.index(of: Item.make(1)) == nil)
     }
 
-    @Test func `A model of another context is refused`() throws {
+    @Test func `a model of another context is refused`() throws {
         let context = ModelContext()
         let own = ModelCollection<Item>(context: context)
         let strange = try ModelContext().model(Person.self, from: ["id": 1])
@@ -57,7 +58,7 @@ import Testing
         #expect(own.isEmpty)
     }
 
-    @Test func `Sort keys order rows by priority and follow changes, and without them the insertion order returns`() {
+    @Test func `sort keys order rows by priority and follow changes, and without them the insertion order returns`() {
         items.sortKeys = [.by(\.group, named: "group"), .by(\.rank, named: "rank")]
         #expect(ids == [5, 4, 3, 2, 1])
         items[0].group = "b"
@@ -70,7 +71,7 @@ import Testing
         #expect(ids == [1, 2, 3, 4, 5])
     }
 
-    @Test func `A row that was put somewhere by hand stays until its sort key changes`() throws {
+    @Test func `a row that was put somewhere by hand stays until its sort key changes`() throws {
         items.sortKeys = [.by(\.rank, named: "rank")]
         try items.append(Item.make(6, rank: 0))
         try items.add(Item.make(7, rank: 1))
@@ -84,7 +85,7 @@ import Testing
         #expect(ids == [7, 6, 5, 4, 3, 2, 1])
     }
 
-    @Test func `Filters hide models and keep them, and follow changes`() throws {
+    @Test func `filters hide models and keep them, and follow changes`() throws {
         items.filters["rank"] = Filter { $0.rank > 6 }
         #expect(ids == [1, 2, 3])
         items.filters["predicate"] = Filter(#Predicate { $0.rank < 9 })
@@ -99,7 +100,7 @@ import Testing
         #expect(ids == [1, 2, 3, 4, 5])
     }
 
-    @Test func `Sections have their own order, titles, and rows`() throws {
+    @Test func `sections have their own order, titles, and rows`() throws {
         var rule = SectionRule<Item>.by(\.group)
         rule.precedes = { $0 > $1 }
         rule.title = { "Group \($0)" }
@@ -127,14 +128,14 @@ import Testing
     @Test(arguments: [
         ("Émile", "E"), ("zoe", "Z"), ("Ｚ", "Z"), ("7up", "#"), ("", "#"), ("山田", "#"), ("がくせい", "か"), ("ｶﾅ", "か"),
         ("ヴァイオリン", "あ"), ("ゃ", "や"), ("ワタナベ", "わ"), ("んだ", "わ"), ("ぱんだ", "は"), ("っこ", "た"), ("りんご", "ら"),
-    ]) func `Initials are kana rows and Latin letters`(text: String, key: String) throws {
+    ]) func `initials are kana rows and Latin letters`(text: String, key: String) throws {
         let people = ModelCollection<Person>()
         people.sectionRule = .initials(of: \.name)
         try people.add(Person(json: ["name": .string(text)]))
         #expect(people.sections.map(\.key) == [key])
     }
 
-    @Test func `Sets of models are united, intersected and subtracted by their ids`() throws {
+    @Test func `sets of models are united, intersected and subtracted by their ids`() throws {
         let others = try ModelCollection([items[0], items[1], Item.make(9)])
         #expect(try items.union(others).map(\.id) == [1, 2, 3, 4, 5, 9])
         #expect(items.intersection(others).map(\.id) == [1, 2])
@@ -146,7 +147,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A bad element is stored as rejected with its reason, and written back`() throws {
+    @Test func `a bad element is stored as rejected with its reason, and written back`() throws {
         let json: JSONValue = [["id": 1, "rank": 1], ["rank": 2], 7, ["id": nil], ["id": "1"], ["id": 2]]
         let loaded = ModelCollection<Item>(context: ModelContext())
         try loaded.set(json)
@@ -179,7 +180,7 @@ import Testing
         #expect(first.rank == 5)
     }
 
-    @Test func `An archive has the models and the names of filters and sort keys`() throws {
+    @Test func `an archive has the models and the names of filters and sort keys`() throws {
         items.filters["rank"] = Filter { $0.rank > 6 }
         items.sortKeys = [.by(\.rank, named: "rank")]
         let archive = try JSONEncoder().encode(items)
@@ -192,7 +193,7 @@ import Testing
         #expect(back.filters.keys.sorted() == ["rank"])
     }
 
-    @Test func `A copy shares the models or copies them`() {
+    @Test func `a copy shares the models or copies them`() {
         let shared = items.copy()
         let copied = items.copy(.models)
         #expect(shared[0] === items[0])
@@ -202,14 +203,14 @@ import Testing
         #expect(shared.count == 5)
     }
 
-    @Test func `A model leaves all its collections`() throws {
+    @Test func `a model leaves all its collections`() throws {
         let second = try ModelCollection([items[2], items[1]])
         items[2].leaveCollections()
         #expect(ids == [1, 2, 4, 5])
         #expect(second.map(\.id) == [2])
     }
 
-    @Test func `A collection that is deallocated does not affect its models`() throws {
+    @Test func `a collection that is deallocated does not affect its models`() throws {
         let item = Item.make(1)
         do { _ = try ModelCollection([item]) }
         item.rank = 3

@@ -29,7 +29,7 @@ import Testing
 
     private var titles: [String] { list.map(\.title) }
 
-    @Test func `All rows of an author leave before one of them enters`() throws {
+    @Test func `all rows of an author leave before one of them enters`() throws {
         list.sortKeys = [.by(\.author.name, named: "author"), .by(\.title, named: "title")]
         try list.set([Self.json(1, "a", by: 1, "a"), Self.json(2, "b", by: 2, "b"), Self.json(3, "c", by: 1, "a")])
         #expect(titles == ["a", "c", "b"])
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["setter", "transaction", "merge", "upsert", "set"])
-    func `Many rows of few authors stay sorted`(way: String) throws {
+    func `many rows of few authors stay sorted`(way: String) throws {
         list.sortKeys = [.by(\.author.name, named: "author"), .by(\.title, order: .reverse, named: "title")]
         let rows = (1...300).map { Self.json($0, "\($0)", by: $0 % 3, "\($0 % 3)") }
         try list.upsert(.array(rows))
@@ -60,7 +60,7 @@ import Testing
         #expect(changes[0].insertions.count == list.count - 300)
     }
 
-    @Test func `A transaction of one row that changes another leaves both in order`() throws {
+    @Test func `a transaction of one row that changes another leaves both in order`() throws {
         list.sortKeys = [.by(\.title, named: "title")]
         try list.set(.array(["a", "b", "c", "d", "e"].enumerated().map { Self.json($0, $1, by: 1, "") }))
         let (first, second) = (list[1], list[3])
@@ -74,7 +74,7 @@ import Testing
         #expect(changes.count == 1 && changes[0].moves.count == 2 && changes[0].updates.count == 2)
     }
 
-    @Test func `A model that is added while a row's change is not reported finds its place`() throws {
+    @Test func `a model that is added while a row's change is not reported finds its place`() throws {
         list.sortKeys = [.by(\.title, named: "title")]
         try list.set(.array(["b", "d", "f"].enumerated().map { Self.json($0, $1, by: 1, "") }))
         let row = list[1]
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["title", "author", "label", "comparator", "closure"])
-    func `A row that was placed by index stays until the value of its sort key changes`(key: String) throws {
+    func `a row that was placed by index stays until the value of its sort key changes`(key: String) throws {
         let sort: SortKey<Story> =
             switch key {
             case "title": .by(\.title, named: key)
@@ -116,7 +116,7 @@ import Testing
         #expect(titles == ["aa", "b", "c"])
     }
 
-    @Test func `A sequence of changes follows inherited, nested, computed and nullable values`() async throws {
+    @Test func `a sequence of changes follows inherited, nested, computed and nullable values`() async throws {
         try list.set([Self.json(1, "a", by: 1, "a")])
         let story = list[0]
         var titles = story.changes(\.title).makeAsyncIterator()
@@ -144,7 +144,7 @@ import Testing
         #expect(change?.old === old && change?.new === new)
     }
 
-    @Test func `The rows that remain of a shared model's follow it`() throws {
+    @Test func `the rows that remain of a shared model's follow it`() throws {
         var random = SplitMix(state: Effort.seed)
         list.sortKeys = [.by(\.author.name, named: "author"), .by(\.title, named: "title")]
         try list.set(.array((0..<200).map { Self.json($0, "\($0 + 100)", by: $0 % 2, "\($0 % 2)") }))
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `A list takes equal content again without a change set`() throws {
+    @Test func `a list takes equal content again without a change set`() throws {
         list.sortKeys = [.by(\.title, named: "title")]
         let rows: JSONValue = .array((0..<50).map { Self.json($0, "\(99 - $0)", by: $0 % 3, "a") })
         try list.set(rows)
@@ -177,7 +177,7 @@ import Testing
     // MARK: Random changes
 
     @Test(arguments: [false, true], SharedKeysGame.Order.allCases)
-    func `A table follows changes of models that rows share`(isSectioned: Bool, order: SharedKeysGame.Order) throws {
+    func `a table follows changes of models that rows share`(isSectioned: Bool, order: SharedKeysGame.Order) throws {
         var random = SplitMix(state: Effort.seed)
         for round in 0..<Effort.rounds(12, soaking: 4000) {
             let game = try SharedKeysGame(order, isSectioned: isSectioned, size: round % 6 == 5 ? 300 : 12, &random)

@@ -21,7 +21,7 @@ import Testing
     ]
 
     @Test(arguments: mistakes, ["", "items"])
-    func `A list keeps the other elements, and names the index and the reason`(
+    func `a list keeps the other elements, and names the index and the reason`(
         _ mistake: Mistake, _ member: String
     ) async throws {
         let list = "[{\"id\":1,\"text\":\"a\"},\(mistake.text),{\"id\":3,\"text\":\"c\"}]"
@@ -44,7 +44,7 @@ import Testing
             Mistake(text: deep, reason: "deeper"), Mistake(text: #"[{"a":1,"a":2},"\udc00"]"#, reason: "surrogate"),
             Mistake(text: "[[1e400],2]", reason: "1e400"),
         ] + mistakes)
-    func `A text of a list keeps the other elements, whatever the bad one is`(_ mistake: Mistake) async throws {
+    func `a text of a list keeps the other elements, whatever the bad one is`(_ mistake: Mistake) async throws {
         let list = "[{\"id\":1,\"text\":\"a\"}, \(mistake.text) ,{\"id\":3,\"text\":\"c\"}]"
         let notes = ModelCollection<Note>(context: ModelContext())
         for attempt in 0..<3 {
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: mistakes)
-    func `A nested collection keeps the other elements, and a repair has the reason`(
+    func `a nested collection keeps the other elements, and a repair has the reason`(
         _ mistake: Mistake
     ) throws {
         let text = "{\"id\":1,\"notes\":[{\"id\":1,\"text\":\"a\"},\(mistake.text)],\"cover\":\(mistake.text)}"
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: mistakes)
-    func `A single object is refused by name, and nothing is changed`(_ mistake: Mistake)
+    func `a single object is refused by name, and nothing is changed`(_ mistake: Mistake)
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(text: mistake.text) }
@@ -96,7 +96,7 @@ import Testing
         #expect(throws: ModelError.self) { try Note(json: Data(mistake.text.utf8)) }
     }
 
-    @Test func `A page whose body is no list is refused with the reason`() async throws {
+    @Test func `a page whose body is no list is refused with the reason`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(text: #"{"items":[],"next":"\ud800"}"#) }
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
         notes.source = PageSource(api.engine, Request("notes"), format: PageFormat(items: "items"))

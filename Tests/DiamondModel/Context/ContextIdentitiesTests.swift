@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `The first identity of an origin counts`() {
+    @Test func `the first identity of an origin counts`() {
         var state = ContextIdentities.State()
         let steps = [
             Step(Note.self, "https://a", nil, true), Step(Note.self, "https://a", "ann", true),
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: calls, ["bob", nil])
-    func `A call for another user than the objects' throws, and sends and queues nothing`(
+    func `a call for another user than the objects' throws, and sends and queues nothing`(
         _ name: String, _ user: String?
     ) async throws {
         let program = try api.start(as: "ann")
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Objects that were only loaded belong to the user, too`(_ isList: Bool) async throws {
+    func `objects that were only loaded belong to the user, too`(_ isList: Bool) async throws {
         let program = try api.start(as: "ann")
         let first = try api.start(as: "ann")
         let made = Note()
@@ -108,7 +108,7 @@ import Testing
         #expect(error?.code == .otherIdentity && note.text == "milk")
     }
 
-    @Test func `A context that was used before a login belongs to the first user who signs in`() async throws {
+    @Test func `a context that was used before a login belongs to the first user who signs in`() async throws {
         let program = try api.start(as: "ann")
         program.session.signIn(nil)
         let note = Note()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ModelContextTests {
     private let context = ModelContext()
 
-    @Test func `A class and an id have one live instance`() throws {
+    @Test func `a class and an id have one live instance`() throws {
         let city = try context.model(City.self, from: ["id": 7, "name": "Nara"])
         let same = try context.model(City.self, from: ["id": "7", "population": 5])
         #expect(same === city)
@@ -17,7 +17,7 @@ import Testing
         #expect(context.existing(City.self, id: "07") as City? == nil)
     }
 
-    @Test func `A context retains no model`() throws {
+    @Test func `a context retains no model`() throws {
         do { _ = try context.model(City.self, from: ["id": 7]) }
         #expect(context.count == 0)
         let next = try context.model(City.self, from: ["id": 7])
@@ -25,7 +25,7 @@ import Testing
         _ = next
     }
 
-    @Test func `A new object gets its id from the server, in its context and in collections`() throws {
+    @Test func `a new object gets its id from the server, in its context and in collections`() throws {
         let city = City()
         let cities = try ModelCollection([city], context: context)
         let local = city.modelID
@@ -46,11 +46,11 @@ import Testing
         (#"{"name": "x"}"#, ModelError.Code.missingID), (#"{"id": null}"#, .missingID), (#"{"id": ""}"#, .missingID),
         (#"{"id": 1.5}"#, .missingID), (#"{"id": [1]}"#, .missingID), (#"{"id": 1844674407370955161.5}"#, .missingID),
         (#"[1]"#, .malformed),
-    ]) func `An object without a usable id is an error`(text: String, code: ModelError.Code) {
+    ]) func `an object without a usable id is an error`(text: String, code: ModelError.Code) {
         #expect { try context.model(City.self, from: Data(text.utf8)) } throws: { ($0 as? ModelError)?.code == code }
     }
 
-    @Test func `An id that changes its class is an error while the first instance is alive`() throws {
+    @Test func `an id that changes its class is an error while the first instance is alive`() throws {
         var dog: Animal? = try context.model(Animal.self, from: ["id": 1, "kind": "dog"])
         #expect(try context.model(Animal.self, from: ["id": 1, "name": "Hachi"]) === dog)
         let plain = try context.model(Animal.self, from: ["id": 2])
@@ -62,7 +62,7 @@ import Testing
         _ = plain
     }
 
-    @Test func `A model belongs to one context`() throws {
+    @Test func `a model belongs to one context`() throws {
         let person = try ModelContext().model(Person.self, from: ["id": 1])
         #expect(person.context == nil)  // its context is gone
         let other = ModelContext()
@@ -72,7 +72,7 @@ import Testing
         #expect { try other.register(copy) } throws: { ($0 as? ModelError)?.code == .duplicateID }
     }
 
-    @Test func `Nested models are the live instances, and parents are weak references that are written as ids`() throws
+    @Test func `nested models are the live instances, and parents are weak references that are written as ids`() throws
     {
         let city = try context.model(
             City.self, from: ["id": 1, "districts": [["id": 5, "city_id": "1", "name": "D"]]])
@@ -88,14 +88,14 @@ import Testing
         #expect(district.changedJSON == ["city_id": 2])
     }
 
-    @Test func `Ids are sent between isolation domains as values`() throws {
+    @Test func `ids are sent between isolation domains as values`() throws {
         let id = try context.model(City.self, from: ["id": 1]).typedID
         #expect(try JSONDecoder().decode(TypedID<City>.self, from: JSONEncoder().encode(id)) == id)
         let local = City().modelID
         #expect(try JSONDecoder().decode(ModelID.self, from: JSONEncoder().encode(local)) == local)
     }
 
-    @Test func `Models live on any actor`() async throws {
+    @Test func `models live on any actor`() async throws {
         actor Library {
             let context = ModelContext()
             func name(_ json: JSONValue) throws -> String { try context.model(City.self, from: json).name }

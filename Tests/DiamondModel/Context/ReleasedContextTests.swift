@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["load", "loadIfNeeded", "save", "wait", "queued", "destroy", "invalidate", "queuedJobs"])
-    func `A call of a model whose context was released says so, and sends nothing`(name: String) async throws {
+    func `a call of a model whose context was released says so, and sends nothing`(name: String) async throws {
         let note = try orphan()
         #expect(!note.isLoaded)
         let error = await #expect(throws: ModelError.self) {
@@ -31,7 +31,7 @@ import Testing
         #expect(note.text == "old" && !note.isDirty && !note.isLoaded && api.calls.isEmpty)
     }
 
-    @Test func `A model whose context was released works again in another one`() async throws {
+    @Test func `a model whose context was released works again in another one`() async throws {
         let note = try orphan()
         let context = ModelContext(engine: api.engine)
         try context.register(note)
@@ -40,7 +40,7 @@ import Testing
         withExtendedLifetime(context) {}
     }
 
-    @Test func `A model of a context without an engine, and a copy, stay static`() async throws {
+    @Test func `a model of a context without an engine, and a copy, stay static`() async throws {
         let note: Note = try ModelContext().model(from: ["id": 1, "text": "old", "stars": 1])
         try await note.load()
         let copy = try orphan().copy()

@@ -25,7 +25,7 @@ import Testing
             { $0.slug = "c" }, { $0["slug"] = "c" }, { try $0.set("slug", to: "c") }, { try $0.replace(["slug": "c"]) },
             { try $0.merge(["slug": "c"]) },
         ] as [@Sendable (Label) throws -> Void])
-    func `A context and its collections find a model by its new id, until a rollback restores the old id`(
+    func `a context and its collections find a model by its new id, until a rollback restores the old id`(
         set: @Sendable (Label) throws -> Void
     ) throws {
         var changes: [ModelID] = []
@@ -40,7 +40,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `An id that another model has is refused from every setter`() throws {
+    @Test func `an id that another model has is refused from every setter`() throws {
         label.slug = "b"
         #expect(label.slug == "a" && label.rejections.map(\.rule) == ["unique"])
         label["slug"] = "b"
@@ -52,7 +52,7 @@ import Testing
         #expect(label.rejections.isEmpty)
     }
 
-    @Test func `A model does not lose its id`() throws {
+    @Test func `a model does not lose its id`() throws {
         label.slug = ""
         #expect(label.rejections.map(\.rule) == ["id"])
         #expect { try label.remove("slug") } throws: { ($0 as? ModelError)?.code == .notSettable }
@@ -66,7 +66,7 @@ import Testing
         #expect(label.json == ["slug": "a", "text": "y"])
     }
 
-    @Test func `A new model whose id is rolled back is new again`() throws {
+    @Test func `a new model whose id is rolled back is new again`() throws {
         let draft = Label()
         let local = draft.modelID
         try labels.add(draft)
@@ -78,7 +78,7 @@ import Testing
         #expect(context.existing(Label.self, id: "n") as Label? == nil)
     }
 
-    @Test func `A rollback does not restore an id that another model has taken meanwhile`() throws {
+    @Test func `a rollback does not restore an id that another model has taken meanwhile`() throws {
         label.slug = "c"
         label.text = "x"
         try labels.upsert([["slug": "a"]])
@@ -88,7 +88,7 @@ import Testing
         #expect(labels.map(\.slug) == ["c", "b", "a"])
     }
 
-    @Test func `A value that is set by key and refused is listed once in the rejections`() {
+    @Test func `a value that is set by key and refused is listed once in the rejections`() {
         let account = Account()
         for _ in 0..<2 { account["balance"] = -1 }
         #expect(account.rejections.map(\.description) == ["balance breaks the rule range"])
@@ -98,7 +98,7 @@ import Testing
         #expect(account.balance == 1 && account.rejections.isEmpty)
     }
 
-    @Test func `Removing all values keeps only the property whose default a rule rejects`() throws {
+    @Test func `removing all values keeps only the property whose default a rule rejects`() throws {
         let wallet = try Wallet(json: ["name": "A", "limit": 5])
         var events = 0
         let token = wallet.observe { _ in events += 1 }
@@ -108,7 +108,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `An array with elements of another type is refused when it is set by key`() throws {
+    @Test func `an array with elements of another type is refused when it is set by key`() throws {
         let place = Place()
         place["tags"] = ["a", 1]
         #expect(place.tags.isEmpty && place.rejections.map(\.rule) == ["type"])

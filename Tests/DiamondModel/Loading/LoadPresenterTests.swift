@@ -27,7 +27,7 @@ import Testing
         return shown
     }
 
-    @Test func `A row that a list has loaded is shown at once, and loaded`() async throws {
+    @Test func `a row that a list has loaded is shown at once, and loaded`() async throws {
         try await notes.load()
         let presenter = LoadPresenter(notes[0])
         #expect(presenter.presentation == .content && !notes[0].isLoaded)
@@ -35,7 +35,7 @@ import Testing
         #expect(notes[0].text == "long" && notes[0].isLoaded)
     }
 
-    @Test func `An object with no more than its id is not shown`() async throws {
+    @Test func `an object with no more than its id is not shown`() async throws {
         let note: Note = try context.model(from: ["id": 1])
         let presenter = LoadPresenter(note)
         #expect(presenter.presentation == .nothing)
@@ -50,7 +50,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `Rows that did not come from the source are shown, and a row whose load fails, too`() async throws {
+    @Test func `rows that did not come from the source are shown, and a row whose load fails, too`() async throws {
         try notes.set([["id": 1, "text": "a", "stars": 1]])
         #expect(LoadPresenter(notes).presentation == .content)
         let failing = ModelContext(engine: StubAPI { _ in StubAPI.Answer(500) }.engine)

@@ -108,12 +108,12 @@ private final class Source: Sendable {
         return task
     }
 
-    @Test func `An object that was never loaded is neither loaded nor outdated`() {
+    @Test func `an object that was never loaded is neither loaded nor outdated`() {
         #expect(!forecast.isLoaded && !forecast.isOutdated && !forecast.isLoading)
         #expect(LoadState(hasSource: { false }).isLoaded)
     }
 
-    @Test func `A load delivers the data, and reports its begin and end`() async throws {
+    @Test func `a load delivers the data, and reports its begin and end`() async throws {
         var events: [LoadEvent.Kind] = []
         let token = forecast.observeLoading { object, event in
             #expect(object === forecast)
@@ -130,7 +130,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `Equal loads share one load`() async throws {
+    @Test func `equal loads share one load`() async throws {
         let first = await begin()
         let second = Task { try await forecast.load() }
         await untilTrue { true }
@@ -140,7 +140,7 @@ private final class Source: Sendable {
         #expect(source.loads.count == 1)
     }
 
-    @Test func `A load with another policy replaces the running one, also for its callers`()
+    @Test func `a load with another policy replaces the running one, also for its callers`()
         async throws
     {
         let first = await begin()
@@ -152,7 +152,7 @@ private final class Source: Sendable {
         #expect(source.canceled == 1)
     }
 
-    @Test func `A load of the next page joins the load from the beginning`() async throws {
+    @Test func `a load of the next page joins the load from the beginning`() async throws {
         let first = await begin()
         source.answer(0, .success("rain"))
         try await first.value
@@ -165,7 +165,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "sun")
     }
 
-    @Test func `A load of the next page starts at the beginning when nothing was loaded`() async throws {
+    @Test func `a load of the next page starts at the beginning when nothing was loaded`() async throws {
         let task = Task { try await forecast.load(more: true) }
         await source.hasBegun(1)
         source.answer(0, .success("rain"))
@@ -173,7 +173,7 @@ private final class Source: Sendable {
         #expect(source.loads == [Load()])
     }
 
-    @Test func `A load of the next page keeps the age, and does nothing after the last page`() async throws {
+    @Test func `a load of the next page keeps the age, and does nothing after the last page`() async throws {
         let first = await begin()
         source.answer(0, .success("rain"))
         try await first.value
@@ -188,7 +188,7 @@ private final class Source: Sendable {
     }
 
     @Test(arguments: [true, false])
-    func `A failed load keeps the data and clears the flags`(
+    func `a failed load keeps the data and clears the flags`(
         _ isRefused: Bool
     ) async throws {
         let first = await begin()
@@ -210,7 +210,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `A caller that is canceled ends at once, and the load continues for the others`() async throws {
+    @Test func `a caller that is canceled ends at once, and the load continues for the others`() async throws {
         let first = await begin()
         let second = Task { try await forecast.load() }
         await Task.yield()
@@ -222,7 +222,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "rain")
     }
 
-    @Test func `A load ends when its last caller is canceled`() async throws {
+    @Test func `a load ends when its last caller is canceled`() async throws {
         var events: [LoadEvent.Kind] = []
         let token = forecast.observeLoading { events.append($1.kind) }
         let task = await begin()
@@ -238,7 +238,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `Canceling ends the load for all callers, and late data is not applied`() async throws {
+    @Test func `canceling ends the load for all callers, and late data is not applied`() async throws {
         let task = await begin()
         forecast.cancel()
         #expect(!forecast.isLoading)
@@ -248,7 +248,7 @@ private final class Source: Sendable {
         #expect(forecast.text.isEmpty)
     }
 
-    @Test func `Invalidating makes data outdated, and loading makes it current`() async throws {
+    @Test func `invalidating makes data outdated, and loading makes it current`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
         try await task.value
@@ -264,7 +264,7 @@ private final class Source: Sendable {
         #expect(!forecast.isOutdated)
     }
 
-    @Test func `Data is outdated beyond its expiry, and never without one`() async throws {
+    @Test func `data is outdated beyond its expiry, and never without one`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
         try await task.value
@@ -276,7 +276,7 @@ private final class Source: Sendable {
         #expect(!forecast.isOutdated)
     }
 
-    @Test func `An error ends the automatic reload of outdated data`() async throws {
+    @Test func `an error ends the automatic reload of outdated data`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
         try await task.value
@@ -289,7 +289,7 @@ private final class Source: Sendable {
         #expect(source.loads.count == 2)
     }
 
-    @Test func `Resetting ends the running load, and the object counts as never loaded`() async throws {
+    @Test func `resetting ends the running load, and the object counts as never loaded`() async throws {
         var events: [LoadEvent.Kind] = []
         let token = forecast.observeLoading([.reset, .canceled]) { events.append($1.kind) }
         let task = await begin()
@@ -300,7 +300,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `An observer that is removed during an event does not receive it`() async throws {
+    @Test func `an observer that is removed during an event does not receive it`() async throws {
         var heard = 0
         var second: ObserverToken?
         let first = forecast.loadState.observe { _ in second = nil }
@@ -313,7 +313,7 @@ private final class Source: Sendable {
         first.cancel()
     }
 
-    @Test func `A caller that is canceled after the data has arrived leaves no running load`() async throws {
+    @Test func `a caller that is canceled after the data has arrived leaves no running load`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
         // The caller resumes on this actor, which is busy until the caller is canceled.
@@ -327,7 +327,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "sun")
     }
 
-    @Test func `A load that is canceled after its data has arrived applies nothing`() async throws {
+    @Test func `a load that is canceled after its data has arrived applies nothing`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
         source.waitForEnd()
@@ -336,7 +336,7 @@ private final class Source: Sendable {
         #expect(forecast.text.isEmpty && !forecast.isLoading && !forecast.isLoaded)
     }
 
-    @Test func `Data that is invalidated during its load is outdated`() async throws {
+    @Test func `data that is invalidated during its load is outdated`() async throws {
         let task = await begin()
         try await forecast.invalidate()
         source.answer(0, .success("rain"))
@@ -344,7 +344,7 @@ private final class Source: Sendable {
         #expect(forecast.isLoaded && forecast.isOutdated)
     }
 
-    @Test func `A canceled task begins no load`() async throws {
+    @Test func `a canceled task begins no load`() async throws {
         let first = await begin()
         let second = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -356,7 +356,7 @@ private final class Source: Sendable {
         #expect(forecast.text == "rain" && source.loads.count == 1)
     }
 
-    @Test func `A load that has replaced others ends when the last caller of all of them is canceled`() async throws {
+    @Test func `a load that has replaced others ends when the last caller of all of them is canceled`() async throws {
         let first = await begin()
         first.cancel()
         let second = await begin(Load(policy: .reload), after: 1)
@@ -371,7 +371,7 @@ private final class Source: Sendable {
 
     // MARK: The presenter
 
-    @Test func `A presenter shows loading, content and errors, and no event of a model that was replaced`() async throws
+    @Test func `a presenter shows loading, content and errors, and no event of a model that was replaced`() async throws
     {
         let presenter = LoadPresenter(forecast)
         var shown: [String] = []
@@ -399,7 +399,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `A presenter off screen reports nothing, and reports once when it is back`() async throws {
+    @Test func `a presenter off screen reports nothing, and reports once when it is back`() async throws {
         let presenter = LoadPresenter(forecast)
         var shown: [String] = []
         let token = presenter.observe { shown.append($0.name) }
@@ -417,7 +417,7 @@ private final class Source: Sendable {
         token.cancel()
     }
 
-    @Test func `A failed connection is shown as offline`() async throws {
+    @Test func `a failed connection is shown as offline`() async throws {
         let presenter = LoadPresenter(forecast)
         let task = await begin()
         source.answer(0, .failure(ConnectionError(.cannotConnect, "no network")))

@@ -9,7 +9,7 @@ import Testing
 
 /// Classes written by a macro do what those written by hand do, over the same JSON.
 @Suite struct ModeledTests {
-    @Test func `A class reads, merges, changes and writes JSON of any shape as its handwritten twin does`() throws {
+    @Test func `a class reads, merges, changes and writes JSON of any shape as its handwritten twin does`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(200, soaking: 20_000) {
             let json = (0..<3).map { _ in HostileJSON.object(of: .city, &random) }
@@ -23,7 +23,7 @@ import Testing
     @Test(
         arguments: [
             ["kind": "dog", "name": "Hachi", "breed": "Akita"], ["kind": "dog"], ["name": "Tama"], ["breed": 7],
-        ] as [JSONValue]) func `A class cluster and its inherited properties behave as in its handwritten twin`(
+        ] as [JSONValue]) func `a class cluster and its inherited properties behave as in its handwritten twin`(
             json: JSONValue
         )
         throws
@@ -39,7 +39,7 @@ import Testing
         #expect(Transcript.state(of: byMacro) == Transcript.state(of: byHand))
     }
 
-    @Test func `Declarations have the keys, the access and the policy of the attributes`() {
+    @Test func `declarations have the keys, the access and the policy of the attributes`() {
         #expect(ByMacro.City.name.keys == City.name.keys)
         #expect(ByMacro.District.city.keys == ["city_id"])
         #expect(ByMacro.City.id.access == .server)
@@ -48,7 +48,7 @@ import Testing
         #expect(ByMacro.House.storeys.policy == .keep)
     }
 
-    @Test func `Setters set the dirty bit, notify observers, and obey the rules`() throws {
+    @Test func `setters set the dirty bit, notify observers, and obey the rules`() throws {
         let house = try ByMacro.House(json: ["code": "12345", "storeys": 4, "closed": "1970-01-01T00:00:00Z"])
         var events: [[String]] = []
         let token = house.observe { event in events.append(event.changes.map(\.key)) }
@@ -66,7 +66,7 @@ import Testing
         _ = token
     }
 
-    @Test func `A transient property is observed, and is in no JSON`() throws {
+    @Test func `a transient property is observed, and is in no JSON`() throws {
         let city = try ByMacro.City(json: ["id": 1, "isExpanded": true])
         #expect(!city.isExpanded && !city.repairs.contains { $0.path == "isExpanded" })
         let changes = Guarded(0)
@@ -80,7 +80,7 @@ import Testing
         #expect(city.isExpanded && city.json == ["id": 1, "isExpanded": true] && city.changedJSON == [:])
     }
 
-    @Test func `Nested models and collections report changes to their owner`() throws {
+    @Test func `nested models and collections report changes to their owner`() throws {
         let city = try ByMacro.City(json: ["id": 1, "districts": [["id": 2, "name": "Gion", "city_id": 1]]])
         var paths: [String] = []
         let token = city.observe { event in paths += event.changes.map { "\($0.path.map(\.key))" } }

@@ -11,7 +11,7 @@ import Testing
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
 
-    @Test func `A load after an archive was registered merges into its nested objects, and doubles none`()
+    @Test func `a load after an archive was registered merges into its nested objects, and doubles none`()
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(200, OrderPart.json) }
@@ -28,7 +28,7 @@ import Testing
         #expect(copy.dirtyProperties.isEmpty && copy.lines[0].isDirty)
     }
 
-    @Test func `Two archived objects with the same nested object share it in a context`() throws {
+    @Test func `two archived objects with the same nested object share it in a context`() throws {
         let orders = try [7, 8].map { try archived(ByHand.Order(json: OrderPart.json(id: $0))) }
         let context = ModelContext()
         for order in orders { try context.register(order) }
@@ -36,7 +36,7 @@ import Testing
         #expect(!orders[0].isDirty && !orders[1].isDirty)
     }
 
-    @Test func `An archive of a creation that the queue has restored has its values`() async throws {
+    @Test func `an archive of a creation that the queue has restored has its values`() async throws {
         let api = QueuedAPI()
         var program = try api.start()
         api.isOnline = false
@@ -54,7 +54,7 @@ import Testing
         #expect(copy.text == "bread" && copy.stars == 3 && copy.isNew && copy.localID == note.localID)
     }
 
-    @Test func `A deletion that was not sent is in the archive of its list`() async throws {
+    @Test func `a deletion that was not sent is in the archive of its list`() async throws {
         let api = QueuedAPI()
         let notes: [JSONValue] = [["id": 7, "text": "a", "stars": 0], ["id": 8, "text": "b", "stars": 0]]
         for (index, note) in notes.enumerated() { api.put(note, at: 7 + index) }
@@ -72,7 +72,7 @@ import Testing
         #expect(copies[1].map(\.modelID) == [8] && copies[1].deleted.isEmpty)
     }
 
-    @Test func `An unsent deletion of a nested member is in the archive of its owner`() throws {
+    @Test func `an unsent deletion of a nested member is in the archive of its owner`() throws {
         let order: ByHand.Order = try ModelContext().model(from: OrderPart.json)
         order.lines.delete(order.lines[0])
         let copy = try archived(order)
@@ -86,7 +86,7 @@ import Testing
     // MARK: Members that the server has confirmed
 
     @Test(arguments: [false, true])
-    func `A rollback leaves members that the server has created, and removed ones removed`(
+    func `a rollback leaves members that the server has created, and removed ones removed`(
         _ hasUnsaved: Bool
     ) async throws {
         let api = StubAPI { call in
@@ -110,7 +110,7 @@ import Testing
         #expect(order.lines.map(\.modelID) == [2, 9] && order.lines[1] === line && !order.isDirty)
     }
 
-    @Test func `Elements that a nested list merges are no unsaved changes`() throws {
+    @Test func `elements that a nested list merges are no unsaved changes`() throws {
         let order: ByHand.Order = try ModelContext().model(from: OrderPart.json)
         try order.lines.upsert([["id": 3, "name": "salt"]])
         #expect(!order.isDirty && order.lines.map(\.modelID) == [1, 2, 3])
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Objects that refer back to their owner
 
-    @Test func `An object that refers back to its owner does not change with it`() throws {
+    @Test func `an object that refers back to its owner does not change with it`() throws {
         let context = ModelContext()
         let order: ByHand.Order = try context.model(from: OrderPart.json)
         let other = try #require(order.previous)

@@ -13,7 +13,7 @@ import Testing
             "9223372036854775807", "9223372036854775808", "9223372036854775809", "9223372036854776000",
             "18446744073709551615", "9007199254740993",
         ])
-    func `An unsigned property reads and writes every digit`(_ digits: String) throws {
+    func `an unsigned property reads and writes every digit`(_ digits: String) throws {
         let ledger = try ledger(#"{"id":1,"total":\#(digits)}"#)
         #expect(ledger.total == UInt64(digits) && ledger.repairs.allSatisfy { $0.path != "total" })
         let other = Ledger()
@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: [
         "12345678901234567890", "3.141592653589793238", "1e-400", "18446744073709551616",
         "-170141183460469231731687303715884105728", "4.50",
-    ]) func `An unknown number is sent back with the digits that were read`(_ digits: String) async throws {
+    ]) func `an unknown number is sent back with the digits that were read`(_ digits: String) async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let context = ModelContext(engine: api.engine)
         let text = #"{"deep":{"ref":[\#(digits)]},"id":1,"ref":\#(digits)}"#
@@ -40,7 +40,7 @@ import Testing
         #expect(try ledger.json["ref"] == JSONValue(reading: Data(digits.utf8)))
     }
 
-    @Test func `A model keeps its digits in its Codable form`() throws {
+    @Test func `a model keeps its digits in its Codable form`() throws {
         let text = #"{"id":18446744073709551615,"ref":12345678901234567890,"share":0.1,"total":9223372036854775809}"#
         let ledger = try ledger(text)
         let copy = try JSONDecoder().decode(Ledger.self, from: JSONEncoder().encode(ledger))
@@ -50,7 +50,7 @@ import Testing
         #expect(list.json == ledger.json)
     }
 
-    @Test func `A queued request keeps the digits of a body`() async throws {
+    @Test func `a queued request keeps the digits of a body`() async throws {
         let api = QueuedAPI()
         let program = try api.start()
         let ledger = try program.context.model(
@@ -63,7 +63,7 @@ import Testing
         #expect(api.calls.last?.body?["total"]?.description == "18446744073709551615")
     }
 
-    @Test func `An integer beyond the range of its type is a repair`() {
+    @Test func `an integer beyond the range of its type is a repair`() {
         func ends<Integer: ModelValue & FixedWidthInteger>(_ type: Integer.Type) {
             let (least, most) = (Integer.min, Integer.max)
             #expect(Integer(json: least.json) == least && Integer(json: most.json) == most, "\(type)")
@@ -86,7 +86,7 @@ import Testing
         #expect(UInt64(json: .number(9.2233720368547764e18)) == 9_223_372_036_854_776_000)
     }
 
-    @Test func `A floating-point property reads the nearest number, and a number beyond its range is a repair`() throws
+    @Test func `a floating-point property reads the nearest number, and a number beyond its range is a repair`() throws
     {
         #expect(Float(json: 1e39) == nil && Float(json: -1e39) == nil && Float(json: 3.4028234663852886e38) != nil)
         #expect(try Float(json: JSONValue(reading: Data("1000000000000000000000000000000000000000".utf8))) == nil)
@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: [
         "0.1", "12345678901234567890.12", "-0.000000000000000000000000000001", "99999999999999999999999999999999999999",
         "3", "-7e30",
-    ]) func `A decimal property reads and writes every digit`(_ digits: String) throws {
+    ]) func `a decimal property reads and writes every digit`(_ digits: String) throws {
         let ledger = try ledger(#"{"id":1,"price":\#(digits)}"#)
         #expect(ledger.price == Decimal(string: digits))
         let other = Ledger()
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: ["923456789012345678901234567890123456789", "1e300", "\"1\"", "true"])
-    func `A number that no decimal holds is a repair`(_ text: String) throws {
+    func `a number that no decimal holds is a repair`(_ text: String) throws {
         let ledger = try ledger(#"{"id":1,"price":\#(text)}"#)
         #expect(ledger.price == 0 && ledger.repairs.contains { $0.path == "price" })
         #expect(try ledger.json["price"] == JSONValue(reading: Data(text.utf8)))
@@ -120,7 +120,7 @@ import Testing
     @Test(arguments: [
         "9223372036854775808", "18446744073709551615", "340282366920938463463374607431768211455",
         "10000000000000000000000", "-9223372036854775809",
-    ]) func `An integer beyond 64 bits is an id, with all digits`(_ digits: String) async throws {
+    ]) func `an integer beyond 64 bits is an id, with all digits`(_ digits: String) async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let context = ModelContext(engine: api.engine)
         let ledger = try context.model(Ledger.self, from: Data(#"{"id":\#(digits)}"#.utf8))
@@ -133,7 +133,7 @@ import Testing
         #expect(ModelID(digits) != ModelID("0" + digits))
     }
 
-    @Test func `An id that a Location field names may exceed Int64`() async throws {
+    @Test func `an id that a Location field names may exceed Int64`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(201, headers: [.location: "/ledgers/18446744073709551615"]) }
         let context = ModelContext(engine: api.engine)
         let ledger = Ledger()
@@ -148,7 +148,7 @@ import Testing
     private static let composed = "zo\u{EB}"
     private static let decomposed = "zoe\u{308}"
 
-    @Test func `Ids that only look the same are two objects`() throws {
+    @Test func `ids that only look the same are two objects`() throws {
         let context = ModelContext()
         let notes = ModelCollection<Ledger>(context: context)
         try notes.set([["id": .string(Self.composed), "small": 1], ["id": .string(Self.decomposed), "small": 2]])
@@ -159,7 +159,7 @@ import Testing
         #expect(parents[0] != parents[1] && parents[1].model(in: context)?.small == 2)
     }
 
-    @Test func `Setting a text that only looks the same is a change`() throws {
+    @Test func `setting a text that only looks the same is a change`() throws {
         let ledger = try ledger(#"{"id":1,"name":"zo\#u{EB}","names":["zo\#u{EB}"],"alias":"zo\#u{EB}","tags":["a"]}"#)
         ledger.name = Self.decomposed
         ledger.names = [Self.decomposed]
@@ -178,7 +178,7 @@ import Testing
         #expect(!ledger.isDirty)
     }
 
-    @Test func `Setting tags that only look the same is a change, and setting equal ones is none`() throws {
+    @Test func `setting tags that only look the same is a change, and setting equal ones is none`() throws {
         let ledger = try ledger(#"{"id":1,"tags":["a","b","c","zo\#u{EB}"]}"#)
         ledger.tags = Set(["zo\u{EB}", "c", "b", "a"])
         #expect(!ledger.isDirty)
@@ -186,13 +186,13 @@ import Testing
         #expect(ledger.isDirty && ledger.tags.contains { $0.utf8.elementsEqual(Self.decomposed.utf8) })
     }
 
-    @Test func `A merge takes a text that only looks the same`() throws {
+    @Test func `a merge takes a text that only looks the same`() throws {
         let ledger = try ledger(#"{"id":1,"name":"zo\#u{EB}"}"#)
         try ledger.merge(["name": .string(Self.decomposed)])
         #expect(ledger.name.utf8.elementsEqual(Self.decomposed.utf8))
     }
 
-    @Test func `A member whose name only looks like a key is not the property's`() throws {
+    @Test func `a member whose name only looks like a key is not the property's`() throws {
         let label = try Labeled(json: ["zoe\u{308}": "other", "\u{212A}ey": "kelvin"])
         #expect(label.name == "" && label.code == "")
         #expect(label.repairs.map(\.reason) == [.missing, .missing])
@@ -202,16 +202,16 @@ import Testing
         #expect(named.code == "k" && named.json["Key"] == "k")
     }
 
-    @Test func `An enum is read only from the bytes of its raw value`() {
+    @Test func `an enum is read only from the bytes of its raw value`() {
         #expect(Kind(json: .string(Self.composed)) == .zoë && Kind(json: .string(Self.decomposed)) == nil)
     }
 
     @Test(arguments: [("red", "red"), ("RED", "red")])
-    func `A raw value may be normalized`(_ text: String, _ rawValue: String) {
+    func `a raw value may be normalized`(_ text: String, _ rawValue: String) {
         #expect(Shade(json: .string(text))?.rawValue == rawValue)
     }
 
-    @Test func `The Codable form leaves out unreadable objects, and rounds numbers of more than 38 digits`() throws {
+    @Test func `the Codable form leaves out unreadable objects, and rounds numbers of more than 38 digits`() throws {
         let digits = "3.14159265358979323846264338327950288419716939937510"
         let context = ModelContext()
         let text = #"{"id":1,"deep":{"list":[{"a":1,"a":2},{"b":1}],"bad":{"a":1,"a":2}},"pi":\#(digits)}"#
@@ -224,7 +224,7 @@ import Testing
         #expect(copies.first?.json == copy.json)
     }
 
-    @Test func `Objects and identities that only look the same have their own calls in the queue`() async throws {
+    @Test func `objects and identities that only look the same have their own calls in the queue`() async throws {
         let api = QueuedAPI()
         let program = try api.start()
         api.isOnline = false

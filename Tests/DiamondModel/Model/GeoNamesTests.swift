@@ -25,7 +25,7 @@ import Testing
         try towns.set(.array(elements))
     }
 
-    @Test func `Real cities are written as they were read`() throws {
+    @Test func `real cities are written as they were read`() throws {
         #expect(towns.count > 6000 && towns.rejected.isEmpty)
         #expect(towns.json == .array(elements))
         #expect(towns.allSatisfy { $0.repairs.isEmpty && !$0.isDirty })
@@ -34,7 +34,7 @@ import Testing
         #expect(zip(back, towns).allSatisfy { $0.isEqual(to: $1) })
     }
 
-    @Test func `Changed cities are written with the values that were set, merged and rolled back`() throws {
+    @Test func `changed cities are written with the values that were set, merged and rolled back`() throws {
         var random = SplitMix(state: Effort.seed)
         for element in elements {
             guard case .object(let object) = element, let id = object["id"].flatMap(ModelID.init(json:)),

@@ -6,7 +6,7 @@ import Testing
 
 /// JSON of every wrong shape: it is repaired and recorded, or a clear error, and no row gets lost.
 @Suite struct HostileJSONTests {
-    @Test func `A JSON object of any shape is written back as it was read`() throws {
+    @Test func `a JSON object of any shape is written back as it was read`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(600, soaking: 100_000) {
             let json = HostileJSON.object(of: .city, &random)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `A merge of JSON of any shape is applied as a whole, or changes nothing`() throws {
+    @Test func `a merge of JSON of any shape is applied as a whole, or changes nothing`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(60, soaking: 10_000) {
             let context = ModelContext()
@@ -67,14 +67,14 @@ import Testing
     @Test(arguments: [
         #"{"id": 1, "id": 2}"#, #"{"name": 1e999}"#, #"{"name": -}"#, "[1]", "\u{FEFF}7", #"{"a": "\uD800"}"#,
         #"{"districts":"# + String(repeating: "[", count: 200) + String(repeating: "]", count: 200) + "}",
-    ]) func `Text that is no usable JSON is an error, and a merge of it changes nothing`(text: String) throws {
+    ]) func `text that is no usable JSON is an error, and a merge of it changes nothing`(text: String) throws {
         let city = try City(json: ["id": 1, "name": "Nara"])
         #expect { try City(json: Data(text.utf8)) } throws: { ($0 as? ModelError)?.code == .malformed }
         #expect { try city.merge(Data(text.utf8)) } throws: { ($0 as? ModelError)?.code == .malformed }
         #expect(city.json == ["id": 1, "name": "Nara"])
     }
 
-    @Test func `Models nest as deep as the JSON reader allows`() throws {
+    @Test func `models nest as deep as the JSON reader allows`() throws {
         // Two levels of JSON each, and one for the innermost name.
         let depth = 63
         let text =
@@ -91,13 +91,13 @@ import Testing
         live.others.removeAll()
     }
 
-    @Test func `A member that is nested too deeply is kept as it is`() throws {
+    @Test func `a member that is nested too deeply is kept as it is`() throws {
         let text = String(repeating: #"{"mayor":"#, count: 200) + "1" + String(repeating: "}", count: 200)
         let city = try City(json: Data(text.utf8))
         #expect(try city.jsonText() == Data(text.utf8))
     }
 
-    @Test func `Huge numbers are kept as they are, and repaired where a type does not hold them`() throws {
+    @Test func `huge numbers are kept as they are, and repaired where a type does not hold them`() throws {
         let text = #"{"id":9223372036854775807,"name":"A","population":18446744073709551616,"area":1e308}"#
         let city = try ModelContext().model(City.self, from: Data(text.utf8))
         #expect(city.id == .max && city.population == 0)
@@ -108,7 +108,7 @@ import Testing
             beyond.modelID == "9223372036854775808" && beyond.id == 0 && beyond.repairs.contains { $0.path == "id" })
     }
 
-    @Test func `Parents in a cycle are written as ids, without endless recursion`() throws {
+    @Test func `parents in a cycle are written as ids, without endless recursion`() throws {
         let context = ModelContext()
         let districts = ModelCollection<Branch>(context: context)
         try districts.set([

@@ -15,7 +15,7 @@ import Testing
             ["id": 2, "rank": 5], ["name": "B", "rank": 5], ["boss": ["rank": 1]],
             ["id": 9, "boss": ["id": 4, "rank": 1]],
         ] as [JSONValue])
-    func `A nested object that is written by key is refused if it has a member that only the server sets`(
+    func `a nested object that is written by key is refused if it has a member that only the server sets`(
         _ owner: JSONValue
     ) throws {
         let badge = try badge()
@@ -26,7 +26,7 @@ import Testing
         #expect(badge.json == before && badge.owner.rank == 3 && badge.owner.boss.rank == 9)
     }
 
-    @Test func `A nested object may be written by key with the members that a user may set`() throws {
+    @Test func `a nested object may be written by key with the members that a user may set`() throws {
         let badge = try badge()
         try badge.set("owner", to: ["id": 2, "name": "B"])
         #expect(badge.owner.name == "B" && badge.owner.rank == 3)
@@ -34,7 +34,7 @@ import Testing
         #expect(badge.owner.name == "C" && badge.owner.isNew)
     }
 
-    @Test func `A snapshot can be written back`() throws {
+    @Test func `a snapshot can be written back`() throws {
         let badge = try badge()
         #expect(badge.snapshot["owner"]?["name"] == "A" && badge.snapshot["owner"]?["rank"] == nil)
         let (snapshot, owner) = (badge.snapshot, badge.owner)
@@ -43,7 +43,7 @@ import Testing
         #expect(badge.owner === owner && owner.name == "A" && owner.rank == 3)
     }
 
-    @Test func `A row whose rules refuse its new element stays in the list, with the new position and the old values`()
+    @Test func `a row whose rules refuse its new element stays in the list, with the new position and the old values`()
         throws
     {
         let list = ModelCollection<Account>(context: context)

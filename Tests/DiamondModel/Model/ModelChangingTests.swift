@@ -12,7 +12,7 @@ import Testing
         city = try City(json: ["id": 1, "name": "Nara", "population": 5, "mayor": ["name": "A"], "districts": []])
     }
 
-    @Test func `An observer of a nested change sees the whole object`() {
+    @Test func `an observer of a nested change sees the whole object`() {
         var seen: [JSONValue] = []
         let token = city.observe { [city] _ in seen.append(city.json) }
         city.mayor.name = "B"
@@ -20,13 +20,13 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A nested model that was synced on its own is written in its current state`() {
+    @Test func `a nested model that was synced on its own is written in its current state`() {
         city.mayor.name = "B"
         city.mayor.markSynced()
         #expect(!city.isDirty && city.json["mayor"]?["name"] == "B")
     }
 
-    @Test func `A collection may be deallocated while its model reports a change`() throws {
+    @Test func `a collection may be deallocated while its model reports a change`() throws {
         let person = Person()
         var second: ModelCollection<Person>? = nil
         let first = try ModelCollection([person])
@@ -37,7 +37,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `Models that contain each other are synced without endless recursion`() throws {
+    @Test func `models that contain each other are synced without endless recursion`() throws {
         let (one, other) = (Ring(), Ring())
         try one.others.append(other)
         try other.others.append(one)
@@ -46,7 +46,7 @@ import Testing
         #expect(!one.isDirty && !other.isDirty)
     }
 
-    @Test func `Setting an equal value fires no event`() {
+    @Test func `setting an equal value fires no event`() {
         var count = 0
         let token = city.observe { _ in count += 1 }
         city.name = "Nara"
@@ -55,7 +55,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A write reports the old and the new value, to all observers and by property`() {
+    @Test func `a write reports the old and the new value, to all observers and by property`() {
         var events: [ModelEvent] = []
         var names: [ValueChange<String>] = []
         let tokens = [city.observe { events.append($0) }, city.observe(City.name) { names.append($0) }]
@@ -67,7 +67,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func `A transaction is one event, from the first to the last value`() {
+    @Test func `a transaction is one event, from the first to the last value`() {
         var events: [ModelEvent] = []
         let token = city.observe { events.append($0) }
         city.transaction {
@@ -82,7 +82,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A property that was set since the last sync is dirty until it has its old value`() {
+    @Test func `a property that was set since the last sync is dirty until it has its old value`() {
         city.name = "Kyoto"
         city.population = 6
         #expect(city.dirtyProperties.map(\.key) == ["name", "population"])
@@ -94,7 +94,7 @@ import Testing
         #expect(city.json["population"] == 6)
     }
 
-    @Test func `A rollback restores all properties, or the given ones`() {
+    @Test func `a rollback restores all properties, or the given ones`() {
         city.name = "Kyoto"
         city.population = 6
         city.rollback(City.name)
@@ -105,7 +105,7 @@ import Testing
         #expect(!city.isDirty)
     }
 
-    @Test func `A nested model's change reaches its owner with the path, one level deep`() {
+    @Test func `a nested model's change reaches its owner with the path, one level deep`() {
         let region = Region()
         region.capital = city
         var cityKeys: [String] = []
@@ -125,7 +125,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func `Models that contain each other cause neither endless events nor endless JSON`() {
+    @Test func `models that contain each other cause neither endless events nor endless JSON`() {
         let left = Ring()
         let right = Ring()
         _ = try? left.others.add(right)
@@ -157,7 +157,7 @@ import Testing
         #expect(fired.withLock { $0 } == 1)
     }
 
-    @Test func `A sequence of changes loses no change, and ends with its model`() async {
+    @Test func `a sequence of changes loses no change, and ends with its model`() async {
         var person: Person? = Person()
         guard let changes = person?.changes(\.name) else { return }
         person?.name = "A"
@@ -168,7 +168,7 @@ import Testing
         #expect(heard == ["A", "B"])
     }
 
-    @Test func `An observer that is canceled during an event does not receive it`() {
+    @Test func `an observer that is canceled during an event does not receive it`() {
         var heard: [String] = []
         var tokens: [ObserverToken] = []
         tokens.append(
@@ -180,14 +180,14 @@ import Testing
         #expect(heard == ["first"])
     }
 
-    @Test func `An observer may read and set the property that has changed`() {
+    @Test func `an observer may read and set the property that has changed`() {
         let token = city.observe(City.name) { [city] change in if change.new == "x" { city.name = "y" } }
         city.name = "x"
         #expect(city.name == "y")
         token.cancel()
     }
 
-    @Test func `A copy has equal values, its own nested models, and no ties to the original`() throws {
+    @Test func `a copy has equal values, its own nested models, and no ties to the original`() throws {
         try city.merge(["districts": [["id": 1, "name": "D"], ["name": "without id"]]])
         city.name = "Kyoto"
         let copy = city.copy()
@@ -201,7 +201,7 @@ import Testing
         #expect(!copy.isEqual(to: city))
     }
 
-    @Test func `A model without references is deallocated, although it is observed or its parts are retained`() {
+    @Test func `a model without references is deallocated, although it is observed or its parts are retained`() {
         weak var gone: City?
         var mayor: Person?
         do {
@@ -216,7 +216,7 @@ import Testing
 }
 
 @Suite struct ModelObservationTests {
-    @Test @MainActor func `Observations on the main actor receive changes`() async throws {
+    @Test @MainActor func `observations on the main actor receive changes`() async throws {
         let person = Person()
         let names = Observations { person.name }
         var heard: [String] = []

@@ -3,7 +3,7 @@ import DiamondModel
 import Testing
 
 @Suite struct ModelIdentityTests {
-    @Test func `Models are equal, and have equal hashes, if they are the same object`() throws {
+    @Test func `models are equal, and have equal hashes, if they are the same object`() throws {
         let (city, twin) = (try City(json: ["id": 7]), try City(json: ["id": 7]))
         #expect(city == city && city != twin && city.isEqual(to: twin))
         let set: Set = [city, twin, city]
@@ -12,7 +12,7 @@ import Testing
         #expect(set.contains(city) && AnyHashable(city) == AnyHashable(city as Model))
     }
 
-    @Test func `The id of Identifiable is the id of the model, also if the class has a property with this name`() throws
+    @Test func `the id of Identifiable is the id of the model, also if the class has a property with this name`() throws
     {
         func id<Value: Identifiable>(of value: Value) -> Value.ID { value.id }
         let city = try City(json: ["id": 7])
@@ -21,7 +21,7 @@ import Testing
         #expect(id(of: person) == person.localID && person.id == person.modelID)
     }
 
-    @Test func `A model names the collections that contain it`() throws {
+    @Test func `a model names the collections that contain it`() throws {
         let context = ModelContext()
         let (cities, others) = (ModelCollection<City>(context: context), ModelCollection<City>(context: context))
         let city: City = try context.model(from: ["id": 7, "districts": [["id": 8]]])
@@ -35,7 +35,7 @@ import Testing
         #expect(city.collections.map(ObjectIdentifier.init) == [ObjectIdentifier(others)])
     }
 
-    @Test func `The collections of a model stay in order when it leaves one`() throws {
+    @Test func `the collections of a model stay in order when it leaves one`() throws {
         let city = try City(json: ["id": 7])
         let lists = (0..<4).map { _ in ModelCollection<City>() }
         for cities in lists { try cities.add(city) }
@@ -43,7 +43,7 @@ import Testing
         #expect(city.collections.map(ObjectIdentifier.init) == lists.dropFirst().map(ObjectIdentifier.init))
     }
 
-    @Test func `A model of a class cluster names the collections of its superclass`() throws {
+    @Test func `a model of a class cluster names the collections of its superclass`() throws {
         let animals = ModelCollection<Animal>()
         let dog = Dog()
         try animals.add(dog)

@@ -15,7 +15,7 @@ import Testing
             ])
     }
 
-    @Test func `A merge changes only the keys that are present, and clears their dirty bits`() throws {
+    @Test func `a merge changes only the keys that are present, and clears their dirty bits`() throws {
         city.name = "Kyoto"
         city.population = 6
         try city.merge(["name": "Kobe", "more": true])
@@ -25,7 +25,7 @@ import Testing
         #expect(city.json["more"] == true)
     }
 
-    @Test func `Null in a merge sets the default, and is recorded as a repair until a value is merged`() throws {
+    @Test func `null in a merge sets the default, and is recorded as a repair until a value is merged`() throws {
         try city.merge(["population": nil])
         #expect(city.population == 0)
         #expect(city.repairs.map(\.description) == ["population is null"])
@@ -34,7 +34,7 @@ import Testing
         #expect(city.repairs.isEmpty)
     }
 
-    @Test func `A merge is one event, whose source is the server`() throws {
+    @Test func `a merge is one event, whose source is the server`() throws {
         var events: [ModelEvent] = []
         let token = city.observe { events.append($0) }
         try city.merge(["name": "Kobe", "population": 6])
@@ -44,7 +44,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A value that a rule rejects refuses the whole merge`() throws {
+    @Test func `a value that a rule rejects refuses the whole merge`() throws {
         let account = try Account(json: ["balance": 5, "name": "A"])
         #expect { try account.merge(["name": "B", "balance": -1]) } throws: {
             ($0 as? ModelError)?.violations.map(\.rule) == ["range"]
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `A nested object merges into the existing model if it has the same id, and becomes another model otherwise`()
+    func `a nested object merges into the existing model if it has the same id, and becomes another model otherwise`()
         throws
     {
         let mayor = city.mayor
@@ -74,7 +74,7 @@ import Testing
         #expect(mayor.name == "B")
     }
 
-    @Test func `An array of models merges by id, in its order`() throws {
+    @Test func `an array of models merges by id, in its order`() throws {
         try city.merge(["districts": [["id": 1, "name": "A"], ["id": 2, "name": "B"]]])
         let first = city.districts[0]
         try city.merge(["districts": [["id": 3, "name": "C"], ["id": "1", "name": "D"]]])
@@ -83,7 +83,7 @@ import Testing
         #expect(!city.isDirty)
     }
 
-    @Test func `An id that another live model has refuses the merge`() throws {
+    @Test func `an id that another live model has refuses the merge`() throws {
         let other = try context.model(City.self, from: ["id": 2, "name": "Kyoto"])
         #expect { try other.merge(["id": 1, "name": "x"]) } throws: { ($0 as? ModelError)?.code == .duplicateID }
         #expect(other.name == "Kyoto")
@@ -92,14 +92,14 @@ import Testing
         #expect(context.existing(City.self, id: 2) as City? == nil)
     }
 
-    @Test func `A merge of an empty object changes nothing, and a merge of no data is an error`() throws {
+    @Test func `a merge of an empty object changes nothing, and a merge of no data is an error`() throws {
         city.name = "Kyoto"
         try city.merge([:])
         #expect(city.dirtyProperties.map(\.key) == ["name"])
         #expect(throws: ModelError.self) { try city.merge(Data()) }
     }
 
-    @Test func `Values can be set by key only for properties that a user may set`() throws {
+    @Test func `values can be set by key only for properties that a user may set`() throws {
         city["name"] = "Kobe"
         #expect(city.name == "Kobe")
         #expect(city["population"] == 5)
@@ -115,7 +115,7 @@ import Testing
         #expect(Set(city.snapshot.keys) == ["name", "population", "founded", "mayor"])
     }
 
-    @Test func `Broken rules are listed as violations, and make the validation fail`() throws {
+    @Test func `broken rules are listed as violations, and make the validation fail`() throws {
         city.name = ""
         city.population = -1
         #expect(

@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [
         (#"{}"#, Repair.Reason.missing), (#"{"name": null}"#, .null), (#"{"name": 7}"#, .wrongType),
         (#"{"name": {"first": "A"}}"#, .wrongType), (#"{"name": ["A"]}"#, .wrongType),
-    ]) func `A property without a value in the JSON has its default and a repair`(
+    ]) func `a property without a value in the JSON has its default and a repair`(
         text: String, reason: Repair.Reason
     ) throws {
         let person = try Person(json: Data(text.utf8))
@@ -22,7 +22,7 @@ import Testing
         #expect { try Person(json: Data(text.utf8)) } throws: { ($0 as? ModelError)?.code == .malformed }
     }
 
-    @Test func `A value is read from the first key that has one, and is written back there`() throws {
+    @Test func `a value is read from the first key that has one, and is written back there`() throws {
         let city = try City(json: ["id": 1, "name": nil, "title": "Nara"])
         #expect(city.name == "Nara")
         city.name = "Ōsaka"
@@ -30,7 +30,7 @@ import Testing
         #expect(city.json["name"] == .null)
     }
 
-    @Test func `A key path reads and writes inside nested objects, and does not change their other members`() throws {
+    @Test func `a key path reads and writes inside nested objects, and does not change their other members`() throws {
         let place = try Place(json: ["geo": ["lat": 35, "datum": "WGS84"], "tags": ["a", 1, "b", nil]])
         #expect(place.latitude == 35)
         place.latitude = 36
@@ -40,7 +40,7 @@ import Testing
         #expect(place.json["geo"] == ["lat": 36, "lon": 135, "datum": "WGS84"])
     }
 
-    @Test func `A bad element does not discard its array, and is written back until the array is set`() throws {
+    @Test func `a bad element does not discard its array, and is written back until the array is set`() throws {
         let place = try Place(json: ["geo": ["lat": 35], "tags": ["a", 1, "b", nil]])
         #expect(place.tags == ["a", "b"])
         #expect(place.repairs.map(\.path) == ["tags[1]", "tags[3]"])
@@ -50,7 +50,7 @@ import Testing
         #expect(place.repairs.isEmpty)
     }
 
-    @Test func `A repaired property writes its original JSON back until it is set`() throws {
+    @Test func `a repaired property writes its original JSON back until it is set`() throws {
         let json: JSONValue = [
             "id": 3, "name": "Nara", "population": "many", "founded": nil, "extra": [1, ["x": nil]],
         ]
@@ -63,7 +63,7 @@ import Testing
         #expect(city.changedJSON == ["population": 0])
     }
 
-    @Test func `A date is read and written by its codec`() throws {
+    @Test func `a date is read and written by its codec`() throws {
         let city = try City(json: ["founded": "0794-10-22T00:00:00Z"])
         let founded = city.founded
         city.founded = Date(timeIntervalSince1970: 0.5)
@@ -72,7 +72,7 @@ import Testing
         #expect(!city.isDirty)
     }
 
-    @Test func `A class cluster makes the class that the JSON names, with inherited properties`() throws {
+    @Test func `a class cluster makes the class that the JSON names, with inherited properties`() throws {
         let animal = try Animal.decoded(from: ["kind": "dog", "name": "Hachi", "breed": "Akita"])
         let dog = try #require(animal as? Dog)
         #expect(dog.name == "Hachi")
@@ -82,7 +82,7 @@ import Testing
         #expect(throws: ModelError.self) { try Cat.decoded(from: ["kind": "dog"]) }
     }
 
-    @Test func `Decoding with Codable makes a copy outside every context`() throws {
+    @Test func `decoding with Codable makes a copy outside every context`() throws {
         let context = ModelContext()
         let city = try context.model(City.self, from: ["id": 1, "name": "Nara", "x": [1, 2]])
         let copy = try JSONDecoder().decode(City.self, from: JSONEncoder().encode(city))
@@ -92,7 +92,7 @@ import Testing
         #expect(copy.json == city.json)
     }
 
-    @Test func `Numbers are read only if the type represents them exactly`() throws {
+    @Test func `numbers are read only if the type represents them exactly`() throws {
         #expect(Int8(json: 127) == 127)
         #expect(Int8(json: 128) == nil)
         #expect(UInt(json: -1) == nil)

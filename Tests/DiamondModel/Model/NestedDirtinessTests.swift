@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases)
-    func `A change of a nested object makes its owner dirty, also if it is not observed`(_ part: OrderPart) throws {
+    func `a change of a nested object makes its owner dirty, also if it is not observed`(_ part: OrderPart) throws {
         let order = try order()
         #expect(!order.isDirty && order.changedJSON == [:])
         order.change(part)
@@ -26,7 +26,7 @@ import Testing
 
     #if Macros
     @Test(arguments: OrderPart.allCases)
-    func `A class written by the macro is dirty as its handwritten twin is`(_ part: OrderPart) throws {
+    func `a class written by the macro is dirty as its handwritten twin is`(_ part: OrderPart) throws {
         let byMacro = try OrdersByMacro.Order(json: OrderPart.json)
         let byHand = try order()
         byMacro.change(part)
@@ -38,7 +38,7 @@ import Testing
     #endif
 
     @Test(arguments: OrderPart.allCases)
-    func `A view that has read the dirtiness learns of a change of a nested object`(_ part: OrderPart) throws {
+    func `a view that has read the dirtiness learns of a change of a nested object`(_ part: OrderPart) throws {
         let order = try order()
         let changes = Guarded(0)
         func watch() -> Bool {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases, [true, false])
-    func `A rollback restores nested objects, the same instances in their order`(
+    func `a rollback restores nested objects, the same instances in their order`(
         _ part: OrderPart, _ hasContext: Bool
     ) throws {
         let context = hasContext ? ModelContext() : nil
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `A rollback of one property restores its nested object, and no other`() throws {
+    @Test func `a rollback of one property restores its nested object, and no other`() throws {
         let order = try order()
         order.change(.model)
         order.change(.deepModel)
@@ -81,7 +81,7 @@ import Testing
         #expect(order.changedJSON.members?.keys.sorted() == ["address"])
     }
 
-    @Test func `Objects that contain each other are asked once each`() throws {
+    @Test func `objects that contain each other are asked once each`() throws {
         let orders = try (0..<24).map { try ByHand.Order(json: ["id": JSONValue($0)]) }
         for (index, order) in orders.enumerated() {
             order.previous = orders[(index + 1) % orders.count]
@@ -95,7 +95,7 @@ import Testing
         #expect(orders.filter(\.isDirty).isEmpty)
     }
 
-    @Test func `Setting a missing value to its default is a change, with an event`() throws {
+    @Test func `setting a missing value to its default is a change, with an event`() throws {
         let note = try Note(json: ["id": 1])
         var events: [[String]] = []
         let token = note.observe { events.append($0.changes.map(\.key)) }
@@ -108,7 +108,7 @@ import Testing
 
     // MARK: Rules and repairs
 
-    @Test func `Rules of nested objects are checked at any depth, and refuse a save`() async throws {
+    @Test func `rules of nested objects are checked at any depth, and refuse a save`() async throws {
         let order = try order()
         order.address.city = ""
         order.shop.home.city = ""
@@ -124,7 +124,7 @@ import Testing
         await #expect(throws: ModelError.self) { try await order.save() }
     }
 
-    @Test func `A nested object that the JSON lacks breaks no rule`() throws {
+    @Test func `a nested object that the JSON lacks breaks no rule`() throws {
         final class Owner: Model {
             static let account = Property(\Owner.account, "account")
             private var _account = Account()
@@ -138,7 +138,7 @@ import Testing
         #expect(Owner().violations.map(\.key) == ["account.name"])
     }
 
-    @Test func `Repairs of nested objects are listed with their paths, and refuse strict reading`() throws {
+    @Test func `repairs of nested objects are listed with their paths, and refuse strict reading`() throws {
         let json = OrderPart.json.replacing("shop", with: ["name": "s", "home": ["city": 5, "zip": 3]])
             .replacing("lines", with: [["id": 1, "name": "tea", "count": "x", "origin": ["city": "Uji", "zip": 4]]])
             .replacing("previous", with: nil)
@@ -156,7 +156,7 @@ import Testing
             ([:], nil, ["gift is missing"]), (["gift": nil], nil, []), (["gift": ["name": "g"]], "g", []),
             (["gift": 7], nil, ["gift is a number"]),
         ] as [(JSONValue, String?, [String])])
-    func `An optional nested model is nil without an object`(
+    func `an optional nested model is nil without an object`(
         _ json: JSONValue, _ name: String?, _ repairs: [String]
     ) throws {
         let order = try ByHand.Order(json: json)
@@ -166,7 +166,7 @@ import Testing
         #expect(written == read && !order.isDirty)
     }
 
-    @Test func `Merges create, change and remove an optional nested model, and keep the instance`() throws {
+    @Test func `merges create, change and remove an optional nested model, and keep the instance`() throws {
         let order = try ByHand.Order(json: ["id": 1])
         try order.merge(["gift": ["name": "a"]])
         let gift = try #require(order.gift)
@@ -185,7 +185,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A class may contain itself as an optional, at any depth`() throws {
+    @Test func `a class may contain itself as an optional, at any depth`() throws {
         var json: JSONValue = ["id": 0]
         for id in 1..<40 { json = ["id": JSONValue(id), "previous": json] }
         let order = try ByHand.Order(json: json)
@@ -200,7 +200,7 @@ import Testing
 
     // MARK: Contexts
 
-    @Test func `A nested object of another context is refused, as by a collection`() throws {
+    @Test func `a nested object of another context is refused, as by a collection`() throws {
         let (context, other) = (ModelContext(), ModelContext())
         let order: ByHand.Order = try context.model(from: OrderPart.json)
         let foreign: ByHand.Author = try other.model(from: ["id": 9, "name": "B"])
@@ -217,7 +217,7 @@ import Testing
         #expect(order.shop !== shop && order.rejections.isEmpty && order.shop.context === context)
     }
 
-    @Test func `A copy with the id of a live instance is refused as a nested object`() throws {
+    @Test func `a copy with the id of a live instance is refused as a nested object`() throws {
         let context = ModelContext()
         let order: ByHand.Order = try context.model(from: OrderPart.json)
         order.shop = order.author.copy()
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases)
-    func `An archive keeps unsaved changes with the values of the last sync`(_ part: OrderPart) throws {
+    func `an archive keeps unsaved changes with the values of the last sync`(_ part: OrderPart) throws {
         let order = try order()
         let plain = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(order))
         #expect(plain == OrderPart.json)
@@ -246,7 +246,7 @@ import Testing
         #expect(copy.json == OrderPart.json && !copy.isDirty)
     }
 
-    @Test func `An archived collection keeps new objects with their local ids, and the changes of others`() throws {
+    @Test func `an archived collection keeps new objects with their local ids, and the changes of others`() throws {
         let draft = ByHand.Order()
         draft.title = "draft"
         draft.change(.newMember)
@@ -262,7 +262,7 @@ import Testing
         #expect(context.existing(ByHand.Order.self, id: draft.localID) === copies[1])
     }
 
-    @Test func `An object that the server has confirmed without an id stays in an archived collection`() throws {
+    @Test func `an object that the server has confirmed without an id stays in an archived collection`() throws {
         let orders = ModelCollection<ByHand.Order>()
         let order = ByHand.Order()
         try orders.add(order)

@@ -31,19 +31,19 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func `A value that a nested model rejects refuses the whole merge`() {
+    @Test func `a value that a nested model rejects refuses the whole merge`() {
         expectRefusal(of: ["name": "B", "account": ["balance": -1]], ["account.balance"])
         expectRefusal(of: ["limit": 0, "account": ["id": 1, "balance": -1]], ["limit", "account.balance"])
     }
 
-    @Test func `A merge is refused if a live model outside the merged object rejects its value`() throws {
+    @Test func `a merge is refused if a live model outside the merged object rejects its value`() throws {
         let live = try context.model(Account.self, from: ["id": 2, "balance": 9])
         expectRefusal(of: ["name": "B", "account": ["id": 2, "balance": -1]], ["account.balance"], beside: [live])
         try wallet.merge(["account": ["id": 2, "balance": 8]])
         #expect(wallet.account === live && live.balance == 8)
     }
 
-    @Test func `A refused merge does not change other models`() throws {
+    @Test func `a refused merge does not change other models`() throws {
         let live = try context.model(Account.self, from: ["id": 2, "balance": 9])
         let element = wallet.accounts[0]
         expectRefusal(
@@ -56,7 +56,7 @@ import Testing
         #expect(context.existing(Account.self, id: 3) as Account? == nil)
     }
 
-    @Test func `Reading an object does not change a live model that rejects a value, and records a repair`() throws {
+    @Test func `reading an object does not change a live model that rejects a value, and records a repair`() throws {
         let live = try context.model(Account.self, from: ["id": 2, "balance": 9, "name": "B"])
         let other = try context.model(
             Wallet.self, from: ["id": 2, "account": ["id": 2, "balance": -1, "name": "C"], "limit": 1, "name": ""])
@@ -65,7 +65,7 @@ import Testing
         #expect(other.repairs.map(\.description).contains("account.balance breaks the rule range"))
     }
 
-    @Test func `An element that a live model rejects is stored as rejected, and the rest is merged`() throws {
+    @Test func `an element that a live model rejects is stored as rejected, and the rest is merged`() throws {
         let element = wallet.accounts[0]
         try wallet.merge(["name": "B", "accounts": [["id": 7, "balance": -1], ["id": 8], 7]])
         #expect(wallet.name == "B" && element.balance == 0)
@@ -77,7 +77,7 @@ import Testing
         #expect(wallet.accounts.rejected.isEmpty && ownRepairs == ["spare"])
     }
 
-    @Test func `A merge with nested objects is one event`() throws {
+    @Test func `a merge with nested objects is one event`() throws {
         var keys: [[String]] = []
         let token = wallet.observe { keys.append($0.changes.map(\.key)) }
         try wallet.merge(["name": "B", "account": ["balance": 6, "name": "C"], "spare": ["id": 3, "name": "D"]])
@@ -85,7 +85,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A nested default model that receives an id becomes the live instance of that id`() throws {
+    @Test func `a nested default model that receives an id becomes the live instance of that id`() throws {
         let spare = wallet.spare
         try wallet.merge(["spare": ["id": 3]])
         #expect(wallet.spare === spare && spare === context.existing(Account.self, id: 3))
@@ -95,7 +95,7 @@ import Testing
         #expect(other.spare === spare)
     }
 
-    @Test func `Two properties that receive the same id contain the same model`() throws {
+    @Test func `two properties that receive the same id contain the same model`() throws {
         let draft = Wallet()
         try context.register(draft)
         let account = draft.account
@@ -106,13 +106,13 @@ import Testing
         #expect(account.balance == 2 && account.modelID == 4)
     }
 
-    @Test func `A new model that occurs twice in a merge is one instance`() throws {
+    @Test func `a new model that occurs twice in a merge is one instance`() throws {
         try wallet.merge(["account": ["id": 4, "balance": 1], "spare": ["id": "4", "name": "X"]])
         #expect(wallet.account === wallet.spare && wallet.account === context.existing(Account.self, id: 4))
         #expect(wallet.spare.balance == 1 && wallet.spare.name == "X")
     }
 
-    @Test func `Null or a value of the wrong type is rejected if a rule rejects the default`() throws {
+    @Test func `null or a value of the wrong type is rejected if a rule rejects the default`() throws {
         expectRefusal(of: ["limit": nil], ["limit", "limit"])
         expectRefusal(of: ["limit": "x", "name": "B"], ["limit", "limit"])
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PathMergingTests {
     private nonisolated static let parents: [JSONValue] = [nil, 5, "x", [], true, [["lat": 1]]]
 
-    @Test(arguments: parents) func `A parent that is no object sets the default, as null does`(_ parent: JSONValue)
+    @Test(arguments: parents) func `a parent that is no object sets the default, as null does`(_ parent: JSONValue)
         throws
     {
         let spot = try Spot(json: ["id": 1, "geo": ["lat": 1, "lng": 2, "note": "x"]])
@@ -23,7 +23,7 @@ import Testing
         #expect(spot.latitude == 5 && spot.repairs.isEmpty)
     }
 
-    @Test(arguments: parents) func `A new object whose parent is no object has the default`(_ parent: JSONValue) throws
+    @Test(arguments: parents) func `a new object whose parent is no object has the default`(_ parent: JSONValue) throws
     {
         let spot = try Spot(json: ["geo": parent])
         #expect(spot.latitude == 0 && spot.longitude == nil)
@@ -31,7 +31,7 @@ import Testing
         #expect(try Spot(json: ["geo": parent, "lat": 7]).latitude == 7)
     }
 
-    @Test func `A parent that is missing leaves the value`() throws {
+    @Test func `a parent that is missing leaves the value`() throws {
         let spot = try Spot(json: ["geo": ["lat": 1, "lng": 2]])
         try spot.merge(["id": 2])
         #expect(spot.latitude == 1 && spot.longitude == 2)
@@ -39,7 +39,7 @@ import Testing
         #expect(spot.latitude == 1 && spot.longitude == 2)
     }
 
-    @Test func `A late null does not overwrite the value of a newer response`() async throws {
+    @Test func `a late null does not overwrite the value of a newer response`() async throws {
         let gate = Gate()
         let api = StubAPI { call in
             guard call.method == "GET" else { return StubAPI.Answer(204) }

@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTestSupport
 import Observation
 import Testing
 
@@ -43,7 +44,7 @@ import Testing
         watch.add(cities.allModels.flatMap(\.districts.allModels), "district")
     }
 
-    @Test func `A context with models, nested collections and parents is deallocated`() throws {
+    @Test func `a context with models, nested collections and parents is deallocated`() throws {
         do {
             let context = ModelContext()
             let cities = try cities(in: context)
@@ -55,7 +56,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A collection that was changed and merged is deallocated`() throws {
+    @Test func `a collection that was changed and merged is deallocated`() throws {
         do {
             let cities = try cities(in: ModelContext())
             watch(cities)
@@ -78,7 +79,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Observers and their closures are deallocated`() throws {
+    @Test func `observers and their closures are deallocated`() throws {
         do {
             let cities = try cities(in: ModelContext())
             let city = cities[0]
@@ -110,7 +111,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A table and its collection are deallocated`() throws {
+    @Test func `a table and its collection are deallocated`() throws {
         do {
             let items = try ModelCollection((1...5).map { Item.make($0) })
             let table = CollectionTable(items)
@@ -124,7 +125,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Change sets retain their models, and nothing else`() throws {
+    @Test func `change sets retain their models, and nothing else`() throws {
         var changes: [ChangeSet<City>] = []
         do {
             let cities = try cities(in: ModelContext())
@@ -140,7 +141,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Models are deallocated whether their event sequences are read to the end, partly, or never`()
+    @Test func `models are deallocated whether their event sequences are read to the end, partly, or never`()
         async throws
     {
         do {
@@ -159,7 +160,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A sequence ends with its model, and does not retain it`() async throws {
+    @Test func `a sequence ends with its model, and does not retain it`() async throws {
         var names: EventSequence<ValueChange<String>>?
         do {
             let person = Person()
@@ -173,7 +174,7 @@ import Testing
         #expect(heard == ["A"])
     }
 
-    @Test func `Models that Observation still tracks are deallocated`() throws {
+    @Test func `models that Observation still tracks are deallocated`() throws {
         do {
             let cities = try cities(in: ModelContext())
             watch(cities)
@@ -187,7 +188,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A collection that an observer releases and models that a merge replaces are deallocated`() throws {
+    @Test func `a collection that an observer releases and models that a merge replaces are deallocated`() throws {
         do {
             let context = ModelContext()
             var cities: ModelCollection<City>? = try cities(in: context)
@@ -203,7 +204,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `Models that contain each other are deallocated after they have left their collections`() throws {
+    @Test func `models that contain each other are deallocated after they have left their collections`() throws {
         do {
             let (left, right) = (Ring(), Ring())
             try left.others.append(right)
@@ -215,7 +216,7 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
-    @Test func `A refused merge leaves no new models in the context`() throws {
+    @Test func `a refused merge leaves no new models in the context`() throws {
         let context = ModelContext()
         let wallet: Wallet = try context.model(from: ["id": 1, "limit": 1])
         let before = context.count

@@ -57,7 +57,7 @@ import Testing
             "json", "changedJSON", "jsonText", "snapshot", "key", "violations", "validate", "isDirty",
             "dirtyProperties",
         ], [false, true])
-    func `A view that shows a derived value is updated by a setter`(name: String, isObserved: Bool) async throws {
+    func `a view that shows a derived value is updated by a setter`(name: String, isObserved: Bool) async throws {
         let derived = try #require(Derived.named(name))
         let note = try note(["id": 1, "text": "milk", "stars": 1])
         let token = isObserved ? note.observe { _ in } : nil
@@ -66,14 +66,14 @@ import Testing
     }
 
     @Test(arguments: ["json", "snapshot", "key", "repairs"])
-    func `A view that shows a derived value is updated by a merge`(name: String) async throws {
+    func `a view that shows a derived value is updated by a merge`(name: String) async throws {
         let derived = try #require(Derived.named(name))
         let note = try note(["id": 1, "stars": 1])
         #expect(try await isNoticed({ derived.read(note) }) { try note.merge(["text": "bread"]) })
     }
 
     @Test(arguments: ["changedJSON", "isDirty", "dirtyProperties"])
-    func `A view that shows what is unsaved is updated when one of two changes is saved`(name: String) async throws {
+    func `a view that shows what is unsaved is updated when one of two changes is saved`(name: String) async throws {
         let derived = try #require(Derived.named(name))
         let note = try note(["id": 1, "text": "milk", "stars": 1])
         note.text = "bread"
@@ -88,14 +88,14 @@ import Testing
     }
 
     @Test(arguments: ["serverID", "modelID"])
-    func `A view that shows an id is updated when the server assigns it`(name: String) async throws {
+    func `a view that shows an id is updated when the server assigns it`(name: String) async throws {
         let derived = try #require(Derived.named(name))
         let note = Note()
         #expect(try await isNoticed({ derived.read(note) }) { try note.merge(["id": 7]) })
         #expect(try await isNoticed({ derived.read(note) }) { try note.merge(["id": 8]) })
     }
 
-    @Test func `Views are updated by members without a property, a confirmed repair and a rejected value`() async throws
+    @Test func `views are updated by members without a property, a confirmed repair and a rejected value`() async throws
     {
         let note = try note(["id": 1, "stars": 1])
         #expect(try await isNoticed({ note.json }) { try note.merge(["color": "red"]) })
@@ -106,7 +106,7 @@ import Testing
         #expect(await isNoticed({ wallet.rejections }) { wallet["limit"] = 2 })
     }
 
-    @Test func `A view that shows the JSON of an object is updated by its nested objects`() async throws {
+    @Test func `a view that shows the JSON of an object is updated by its nested objects`() async throws {
         let city = try City(json: ["id": 1, "mayor": ["id": 2, "name": "Sato"], "districts": [["id": 3]]])
         #expect(await isNoticed({ city.json }) { city.mayor.name = "Tanaka" })
         #expect(await isNoticed({ city.changedJSON }) { city.districts[0].name = "Naka" })
@@ -114,7 +114,7 @@ import Testing
         #expect(await isNoticed({ city["mayor"] }) { city.mayor.name = "Sato" })
     }
 
-    @Test func `A merge of equal JSON updates no view`() async throws {
+    @Test func `a merge of equal JSON updates no view`() async throws {
         let note = try note(["id": 1, "text": "milk", "stars": 1])
         for read in Derived.all.map(\.read) {
             #expect(try await !isNoticed({ read(note) }) { try note.merge(["id": 1, "text": "milk"]) })
@@ -123,7 +123,7 @@ import Testing
 
     // MARK: Collections
 
-    @Test func `A view that shows the rejected elements or the JSON of a collection is updated`() async throws {
+    @Test func `a view that shows the rejected elements or the JSON of a collection is updated`() async throws {
         let notes = ModelCollection<Note>(context: ModelContext())
         #expect(try await isNoticed({ notes.rejected }) { try notes.upsert([5]) })
         #expect(try await isNoticed({ notes.json }) { try notes.upsert(["a"]) })
@@ -133,7 +133,7 @@ import Testing
         #expect(await isNoticed({ notes.generation }) { notes.removeAll() })
     }
 
-    @Test func `A view that shows whether there is more is updated by an empty last page`() async throws {
+    @Test func `a view that shows whether there is more is updated by an empty last page`() async throws {
         let api = StubAPI { call in
             let isFirst = call.path.contains("page=1")
             return StubAPI.Answer(200, isFirst ? ["items": [["id": 1, "text": "a"]], "total": 2] : ["items": []])
@@ -155,7 +155,7 @@ import Testing
         #expect(await isNoticed({ notes.total }) { notes.source = nil })
     }
 
-    @Test func `A view that shows a presentation is updated when the presenter gets another model`() async throws {
+    @Test func `a view that shows a presentation is updated when the presenter gets another model`() async throws {
         let presenter = LoadPresenter()
         #expect(await isNoticed({ presenter.presentation }) { presenter.model = ModelCollection<Note>() })
     }

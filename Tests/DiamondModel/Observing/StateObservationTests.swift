@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A view that shows the state of a model is updated at each transition`(_ isInCollection: Bool) async throws {
+    func `a view that shows the state of a model is updated at each transition`(_ isInCollection: Bool) async throws {
         let program = try api.start()
         let note = Note()
         try program.context.register(note)
@@ -61,7 +61,7 @@ import Testing
         withExtendedLifetime(list) {}
     }
 
-    @Test func `A view that shows whether an object is dirty is updated by its nested objects`() async throws {
+    @Test func `a view that shows whether an object is dirty is updated by its nested objects`() async throws {
         let city = try City(json: ["id": 1, "mayor": ["id": 2, "name": "Sato"], "districts": [["id": 3]]])
         #expect(await tracked({ _ = city.isDirty }) { city.mayor.name = "Tanaka" })
         #expect(await tracked({ _ = city.isDirty }) { city.mayor.markSynced() })
@@ -72,7 +72,7 @@ import Testing
         #expect(await tracked({ _ = city.isDirty }) { city.markSynced() })
     }
 
-    @Test func `A filter that runs when a model is marked as synced may copy the model`() throws {
+    @Test func `a filter that runs when a model is marked as synced may copy the model`() throws {
         let program = try api.start()
         let list = ModelCollection<Note>(context: program.context)
         let note = Note()
@@ -89,7 +89,7 @@ import Testing
         #expect(list.count == 1)
     }
 
-    @Test func `A row moves and is updated when the state of its model changes`() async throws {
+    @Test func `a row moves and is updated when the state of its model changes`() async throws {
         let program = try api.start()
         let list = ModelCollection<Note>(context: program.context)
         list.sortKeys = [

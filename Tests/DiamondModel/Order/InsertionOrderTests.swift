@@ -6,7 +6,7 @@ import Testing
 @Suite struct InsertionOrderTests {
     private let core = CollectionCore(of: Model.self, context: nil)
 
-    @Test func `Labels increase along the list, wherever entries are inserted`() {
+    @Test func `labels increase along the list, wherever entries are inserted`() {
         var random = SplitMix(state: Effort.seed)
         var order = InsertionOrder()
         var list: [Entry] = []
@@ -22,7 +22,7 @@ import Testing
         #expect(zip(list, list.dropFirst()).allSatisfy { $0.label < $1.label })
     }
 
-    @Test func `Many entries may be inserted before the first`() {
+    @Test func `many entries may be inserted before the first`() {
         var order = InsertionOrder()
         var list: [Entry] = []
         for _ in 0..<2000 {

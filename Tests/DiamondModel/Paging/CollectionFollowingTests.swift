@@ -29,7 +29,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A collection shows each new response of the query that it follows`() async throws {
+    @Test func `a collection shows each new response of the query that it follows`() async throws {
         answer(list("a", "b"))
         let api = api()
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
@@ -47,7 +47,7 @@ import Testing
         #expect(!notes.isLoading && notes.count == 1)
     }
 
-    @Test func `A failed fetch is the error of the collection, whose rows stay, until one succeeds`() async throws {
+    @Test func `a failed fetch is the error of the collection, whose rows stay, until one succeeds`() async throws {
         answer(list("a"))
         let api = api()
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
@@ -69,7 +69,7 @@ import Testing
         await following.value
     }
 
-    @Test func `A collection with pages keeps the rows of later pages`() async throws {
+    @Test func `a collection with pages keeps the rows of later pages`() async throws {
         answer(list("a", "b"), .init(200, [["id": 3, "text": "c"]]), list("x", "y"))
         let api = api()
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
@@ -85,7 +85,7 @@ import Testing
         await following.value
     }
 
-    @Test func `A collection without a context keeps unsaved changes and new rows when it follows a query`()
+    @Test func `a collection without a context keeps unsaved changes and new rows when it follows a query`()
         async throws
     {
         answer(list("a", "b"))

@@ -31,7 +31,7 @@ import Testing
 
     private nonisolated static func row(_ id: Int) -> JSONValue { ["id": JSONValue(id), "text": "x"] }
 
-    @Test func `A collection without a source is static`() async throws {
+    @Test func `a collection without a source is static`() async throws {
         let notes = ModelCollection<Note>()
         #expect(notes.isLoaded && !notes.hasMore)
         try await notes.load()
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .page(size: 3), .items(limit: 3)])
-    func `Pages follow one another to the end, each row once`(_ paging: Paging) async throws {
+    func `pages follow one another to the end, each row once`(_ paging: Paging) async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(paging, list)
         #expect(!notes.isLoaded && !notes.hasMore)
@@ -52,7 +52,7 @@ import Testing
         #expect(notes.count == 8)
     }
 
-    @Test func `Rows that the server has moved to the next page are merged, not duplicated`() async throws {
+    @Test func `rows that the server has moved to the next page are merged, not duplicated`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .items(after: "since_id", limit: 3)])
-    func `A refresh adds new items at the top, and keeps the rest and the position`(_ paging: Paging) async throws {
+    func `a refresh adds new items at the top, and keeps the rest and the position`(_ paging: Paging) async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(paging, list)
         try await notes.load()
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .items(after: "since_id", limit: 3)])
-    func `A refresh that may miss rows loads the list from the beginning`(
+    func `a refresh that may miss rows loads the list from the beginning`(
         _ paging: Paging
     ) async throws {
         let list = Guarded(Array(1...8))
@@ -89,7 +89,7 @@ import Testing
         #expect(notes.map(\.id) == Array(20...25) + Array(1...8))
     }
 
-    @Test func `A load from the beginning replaces the rows, in the order of the server`() async throws {
+    @Test func `a load from the beginning replaces the rows, in the order of the server`() async throws {
         let list = Guarded([3, 1, 2])
         let notes = notes(.whole, list)
         try await notes.load()
@@ -100,7 +100,7 @@ import Testing
         #expect(notes[id: 3] === first)
     }
 
-    @Test func `Objects that the server does not have yet stay when a list is loaded`() async throws {
+    @Test func `objects that the server does not have yet stay when a list is loaded`() async throws {
         let list = Guarded([1, 2])
         let notes = notes(.whole, list)
         try await notes.load()
@@ -110,7 +110,7 @@ import Testing
         #expect(notes.count == 3 && notes.contains(draft))
     }
 
-    @Test func `A page that fails does not change rows, position and state, and is loaded by the next call`()
+    @Test func `a page that fails does not change rows, position and state, and is loaded by the next call`()
         async throws
     {
         let failing = Guarded(false)
@@ -131,7 +131,7 @@ import Testing
         #expect(notes.map(\.id) == [0, 1, 2, 3, 4, 5] && !notes.hasMore)
     }
 
-    @Test func `A body without a list keeps the rows, and is the error of the load`() async throws {
+    @Test func `a body without a list keeps the rows, and is the error of the load`() async throws {
         let answers = Guarded<[JSONValue]>([[["id": 1, "text": "x"]], ["items": 7]])
         let api = StubAPI { _ in StubAPI.Answer(200, answers.withLock { $0.removeFirst() }) }
         let notes = ModelCollection<Note>()
@@ -143,7 +143,7 @@ import Testing
         #expect(notes.loadState.error is PagingError)
     }
 
-    @Test func `Elements that cannot be read are stored as rejected, and the rest of the page is added`() async throws {
+    @Test func `elements that cannot be read are stored as rejected, and the rest of the page is added`() async throws {
         let notes = ModelCollection<Note>()
         notes.source = PageSource { _ in Page(items: [["id": 1], 7, ["text": "no id"], ["id": 2], ["id": 1]]) }
         try await notes.load()
@@ -151,7 +151,7 @@ import Testing
         #expect(notes.rejected.map(\.index) == [1, 2, 4])
     }
 
-    @Test func `A server whose pages form a cycle ends the list`() async throws {
+    @Test func `a server whose pages form a cycle ends the list`() async throws {
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .cursor()) { query in
             let next: JSONValue = query.position == .cursor("a") ? "b" : "a"
@@ -166,7 +166,7 @@ import Testing
         #expect(notes.map(\.id) == [1, 2, 3] && pages == 2)
     }
 
-    @Test func `Concurrent calls for the next page share one load`() async throws {
+    @Test func `concurrent calls for the next page share one load`() async throws {
         let gate = Gate()
         let asked = Guarded(0)
         let notes = ModelCollection<Note>()
@@ -184,7 +184,7 @@ import Testing
         #expect(notes.map(\.id) == [1, 2])
     }
 
-    @Test func `A page whose list is loaded again meanwhile is not applied`() async throws {
+    @Test func `a page whose list is loaded again meanwhile is not applied`() async throws {
         let gate = Gate()
         let asked = Guarded(0)
         let notes = ModelCollection<Note>()
@@ -206,7 +206,7 @@ import Testing
         #expect(notes.position == .offset(1))
     }
 
-    @Test func `An object that was destroyed while its list was loaded does not come back`() async throws {
+    @Test func `an object that was destroyed while its list was loaded does not come back`() async throws {
         let gate = Gate()
         let api = StubAPI { call in
             if call.method == "DELETE" { return StubAPI.Answer(204) }
@@ -227,7 +227,7 @@ import Testing
         #expect(notes.map(\.id) == [8])
     }
 
-    @Test func `An object that was saved while its list was loaded keeps its saved values, and stays in the list`()
+    @Test func `an object that was saved while its list was loaded keeps its saved values, and stays in the list`()
         async throws
     {
         let gate = Gate()
@@ -254,7 +254,7 @@ import Testing
         #expect(note.text == "mine")
     }
 
-    @Test func `The position and the age of a list are restored from its archive`() async throws {
+    @Test func `the position and the age of a list are restored from its archive`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -266,7 +266,7 @@ import Testing
         #expect(back.map(\.id) == Array(1...8))
     }
 
-    @Test func `A list needs its next page when a row near its end is shown`() async throws {
+    @Test func `a list needs its next page when a row near its end is shown`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .page(size: 3)], [nil, 100])
-    func `A server that ignores the position of a counted page ends the list`(
+    func `a server that ignores the position of a counted page ends the list`(
         _ paging: Paging, _ total: Int?
     ) async throws {
         let loads = Guarded(0)
@@ -296,7 +296,7 @@ import Testing
         #expect(notes.hasMore)
     }
 
-    @Test func `A counted page that is repeated once, after new items before it, does not end the list`() async throws {
+    @Test func `a counted page that is repeated once, after new items before it, does not end the list`() async throws {
         let list = Guarded(Array(1...8))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -307,7 +307,7 @@ import Testing
         #expect(notes.map(\.id) == Array(1...8))
     }
 
-    @Test func `Lists that change between pages neither lose nor duplicate rows, whatever is inserted`() async throws {
+    @Test func `lists that change between pages neither lose nor duplicate rows, whatever is inserted`() async throws {
         var random = SplitMix(state: Effort.seed)
         for round in 0..<Effort.rounds(40, soaking: 2_000) {
             let list = Guarded(Array(1...Int.random(in: 1...20, using: &random)))
@@ -328,7 +328,7 @@ import Testing
         }
     }
 
-    @Test func `A new source starts at its first page, and the running load of the old source is not applied`()
+    @Test func `a new source starts at its first page, and the running load of the old source is not applied`()
         async throws
     {
         let gate = Gate()
@@ -351,7 +351,7 @@ import Testing
         #expect(notes.map(\.id) == [10, 11])
     }
 
-    @Test func `An archive with another paging scheme starts at the first page`() async throws {
+    @Test func `an archive with another paging scheme starts at the first page`() async throws {
         let list = Guarded(Array(1...5))
         let notes = notes(.offset(limit: 3), list)
         try await notes.load()
@@ -363,7 +363,7 @@ import Testing
         #expect(back.map(\.id) == [1, 2, 3, 4, 5] && !back.hasMore)
     }
 
-    @Test func `A load merges into the models of an archive`() async throws {
+    @Test func `a load merges into the models of an archive`() async throws {
         let list = Guarded([1, 2])
         let notes = notes(.whole, list)
         try await notes.load()
@@ -376,7 +376,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .page(size: 3)])
-    func `Rows that move up when others are destroyed are not left out`(_ paging: Paging) async throws {
+    func `rows that move up when others are destroyed are not left out`(_ paging: Paging) async throws {
         let list = Guarded(Array(1...8))
         let api = StubAPI { call in
             list.withLock { list in list.removeAll { "notes/\($0)" == call.path } }
@@ -391,7 +391,7 @@ import Testing
         #expect(notes.map(\.id) == [3, 6, 7, 8])
     }
 
-    @Test func `A page during whose load rows have moved up is requested again`() async throws {
+    @Test func `a page during whose load rows have moved up is requested again`() async throws {
         let gate = Gate()
         let list = Guarded(Array(1...8))
         let api = StubAPI { call in
@@ -414,7 +414,7 @@ import Testing
         #expect(Set(notes.map(\.id)) == Set(2...8))
     }
 
-    @Test func `Newer items are loaded up to the first existing item if a server supports only one bound`() async throws
+    @Test func `newer items are loaded up to the first existing item if a server supports only one bound`() async throws
     {
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .items(after: "since_id", limit: 3)) { query in
@@ -427,7 +427,7 @@ import Testing
         #expect(notes.map(\.id) == [9, 8, 7, 6, 5, 4, 3, 2, 1])
     }
 
-    @Test func `Newer items are requested until there are none`() async throws {
+    @Test func `newer items are requested until there are none`() async throws {
         let asked = Guarded<[PageQuery]>([])
         let notes = ModelCollection<Note>()
         notes.source = PageSource(paging: .items(after: "since_id")) { query in
@@ -447,7 +447,7 @@ import Testing
         #expect(notes.loadState.loadedAt == loadedAt)
     }
 
-    @Test func `A refresh joins a load from the beginning`() async throws {
+    @Test func `a refresh joins a load from the beginning`() async throws {
         let gate = Gate()
         let asked = Guarded(0)
         let notes = ModelCollection<Note>()
@@ -466,7 +466,7 @@ import Testing
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test func `The pages of a list do not use the app's cache key, and are not queued`() async throws {
+    @Test func `the pages of a list do not use the app's cache key, and are not queued`() async throws {
         let api = StubAPI { call in
             StubAPI.Answer(200, .array((call.path.contains("offset") ? [3] : [1, 2]).map(Self.row)))
         }
@@ -480,7 +480,7 @@ import Testing
         #expect(notes.map(\.id) == [1, 2, 3])
     }
 
-    @Test func `A next page at another origin is refused, also after a redirect and from an archive`() async throws {
+    @Test func `a next page at another origin is refused, also after a redirect and from an archive`() async throws {
         let link = try #require(HTTPField.Name("Link"))
         let api = StubAPI { call in
             call.path == "notes"
@@ -500,7 +500,7 @@ import Testing
         #expect(!api.calls.contains { $0.path.contains("page=2") || $0.path.contains("/x") })
     }
 
-    @Test func `A row that an observer removes during a refresh does not determine the position of new rows`()
+    @Test func `a row that an observer removes during a refresh does not determine the position of new rows`()
         async throws
     {
         let list = Guarded([2, 3])
@@ -518,7 +518,7 @@ import Testing
     // MARK: Saving
 
     @Test(arguments: [SaveMode.optimistic, .wait], [201, 500])
-    func `An object is both created on the server and added to the list, or neither`(_ mode: SaveMode, _ status: Int)
+    func `an object is both created on the server and added to the list, or neither`(_ mode: SaveMode, _ status: Int)
         async throws
     {
         let gate = Gate()
@@ -544,7 +544,7 @@ import Testing
         #expect(api.calls.map(\.path) == ["notes"])
     }
 
-    @Test func `An upload sends deleted, changed and new objects, and the next one repeats failed calls`() async throws
+    @Test func `an upload sends deleted, changed and new objects, and the next one repeats failed calls`() async throws
     {
         let failing = Guarded(true)
         let api = StubAPI { call in
@@ -571,7 +571,7 @@ import Testing
         #expect(api.calls.count == 4)
     }
 
-    @Test func `A sync uploads changes before it loads`() async throws {
+    @Test func `a sync uploads changes before it loads`() async throws {
         let api = StubAPI { call in
             call.method == "GET" ? StubAPI.Answer(200, [["id": 1, "text": "a", "stars": 5]]) : StubAPI.Answer(204)
         }

@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [
         Paging.offset(limit: 7), .page(size: 7, sizeParameter: "perPage"), .cursor(limit: 7),
         .link(limit: 7, limitParameter: "limit"), .whole,
-    ]) func `Every paging scheme loads the whole list, in the order of the server`(_ paging: Paging) async throws {
+    ]) func `every paging scheme loads the whole list, in the order of the server`(_ paging: Paging) async throws {
         let engine = engine(try await SampleServer.shared)
         let request = Request("cities", parameters: ["country": "DE", "minPopulation": 500_000])
         let whole = ModelCollection<SampleCity>()
@@ -37,7 +37,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `A list comes from the cache, and is requested again after it is invalidated`() async throws {
+    @Test func `a list comes from the cache, and is requested again after it is invalidated`() async throws {
         let engine = engine(try await SampleServer.shared)
         let towns = ModelCollection<SampleCity>()
         let request = Request("cities", parameters: ["country": "FR", "minPopulation": 400_000])
@@ -53,7 +53,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `An object is created, changed, read and deleted on the server`() async throws {
+    @Test func `an object is created, changed, read and deleted on the server`() async throws {
         let engine = engine(try await SampleServer.shared)
         let context = ModelContext(engine: engine)
         let towns = ModelCollection<SampleCity>(context: context)

@@ -12,7 +12,7 @@ import Testing
         "accent": "caf\u{E9}",
     ]
 
-    @Test func `Values are read and written without a codec`() throws {
+    @Test func `values are read and written without a codec`() throws {
         let ticket = try Ticket(json: Self.whole)
         #expect(ticket.repairs.isEmpty && ticket.json == Self.whole)
         #expect(ticket.at == Date(timeIntervalSince1970: 1_717_156_800.25) && ticket.price == Decimal(string: "12.5"))
@@ -36,7 +36,7 @@ import Testing
             ("size", "huge", .refused("is none of the known values")), ("size", 1, .wrongType),
             ("level", 9, .refused("is none of the known values")), ("price", "12", .wrongType),
             ("other", "huge", .refused("is none of the known values")),
-        ] as [(String, JSONValue, Repair.Reason)]) func `A value that cannot be read is a repair with a reason`(
+        ] as [(String, JSONValue, Repair.Reason)]) func `a value that cannot be read is a repair with a reason`(
             key: String, json: JSONValue, reason: Repair.Reason
         ) throws
     {
@@ -47,7 +47,7 @@ import Testing
         #expect(ticket.json == .object(object))
     }
 
-    @Test func `An element that is no raw value is left out`() throws {
+    @Test func `an element that is no raw value is left out`() throws {
         let ticket = try Ticket(json: [
             "sizes": ["small", "huge"], "levels": ["a": 1, "b": 7], "others": ["huge", 7],
         ])
@@ -61,13 +61,13 @@ import Testing
             ])
     }
 
-    @Test func `A nullable value is null`() throws {
+    @Test func `a nullable value is null`() throws {
         let ticket = try Ticket(json: Self.whole)
         for key in ["other", "others", "closed"] { try ticket.set(key, to: nil) }
         #expect(ticket.changedJSON == ["other": nil, "others": nil, "closed": nil])
     }
 
-    @Test func `A raw value with other bytes is not the known one`() throws {
+    @Test func `a raw value with other bytes is not the known one`() throws {
         let ticket = try Ticket(json: ["accent": "caf\u{65}\u{301}"])
         #expect(ticket.repairs.contains { $0.path == "accent" && $0.reason != .missing })
         #expect(try Ticket(json: ["accent": "caf\u{E9}"]).accent == .coffee)

@@ -4,7 +4,7 @@ import Testing
 
 /// Models that conform to protocols with requirements of their properties' names. Compiling them is the test.
 @Suite struct ProtocolPropertyTests {
-    @Test func `A model written by hand conforms to a protocol of another file that requires its properties`() throws {
+    @Test func `a model written by hand conforms to a protocol of another file that requires its properties`() throws {
         let book = try Book(json: ["title": "Genji", "rank": 7, "tags": ["old"], "mood": "wild"])
         #expect(TitledReader.heading(of: book) == "Genji# Genji")
         let ranked: any Ranked = book
@@ -13,7 +13,7 @@ import Testing
     }
 
     #if Macros
-    @Test func `A model written by the macro conforms to a protocol of another file`() throws {
+    @Test func `a model written by the macro conforms to a protocol of another file`() throws {
         let book = try ByMacro.Book(json: ["title": "Genji", "rank": 7, "tags": ["old"], "mood": "wild"])
         #expect(TitledReader.heading(of: book) == "Genji# Genji")
         let ranked: any Ranked = book

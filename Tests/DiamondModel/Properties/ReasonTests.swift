@@ -11,7 +11,7 @@ import Testing
             ("age", 17, "must be at least 18"), ("size", 11, "must be from 1 to 10"),
             ("share", 1, "must be at least 0.0, and less than 1.0"), ("low", 6, "must be at most 5"),
             ("cold", 0, "must be less than 0"), ("even", 3, "must be even"), ("odd", 2, "breaks the rule odd"),
-        ] as [(String, JSONValue, String)]) func `A violation has the reason of its rule`(
+        ] as [(String, JSONValue, String)]) func `a violation has the reason of its rule`(
             key: String, json: JSONValue, reason: String
         ) throws
     {
@@ -27,7 +27,7 @@ import Testing
         arguments: [
             ("code", "123", "has five digits"), ("day", "31.12.", "Write a day, such as 31.12.2031"),
             ("age", "old", "cannot be a string"), ("id", nil, "cannot be removed"),
-        ] as [(String, JSONValue, String)]) func `A rejection of a write by key has the reason of the codec`(
+        ] as [(String, JSONValue, String)]) func `a rejection of a write by key has the reason of the codec`(
             key: String, json: JSONValue, reason: String
         ) throws
     {
@@ -37,7 +37,7 @@ import Testing
         if key != "id" { #expect(error?.message.contains(reason) == true) }
     }
 
-    @Test func `A repair has the reason of the codec, and the next repair has its own`() throws {
+    @Test func `a repair has the reason of the codec, and the next repair has its own`() throws {
         let form = try Form(json: ["id": 7, "code": "123", "day": 7, "age": "old"])
         let repairs = form.repairs.filter { $0.reason != .missing }
         #expect(
@@ -47,7 +47,7 @@ import Testing
         #expect(repairs.first { $0.path == "code" }?.reason == .refused("has five digits"))
     }
 
-    @Test func `A value that a setter rejects has the reason of its rule`() throws {
+    @Test func `a value that a setter rejects has the reason of its rule`() throws {
         let form = try Form(json: ["id": 7, "strict": 2])
         try? form.set("strict", to: 3)
         #expect(form.rejections.map(\.rule) == ["even"] && form.rejections.map(\.reason) == ["must be even"])

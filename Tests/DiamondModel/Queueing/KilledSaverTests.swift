@@ -62,7 +62,7 @@ import Testing
             "after-record",
             "after-save", "after-save:2",
         ], [false, true])
-    func `A program that is killed at a given point loses no save, and creates no object twice`(
+    func `a program that is killed at a given point loses no save, and creates no object twice`(
         _ point: String, _ isHeld: Bool
     ) async throws {
         let server = try await SampleServer.shared
@@ -73,7 +73,7 @@ import Testing
         try await finish(server, isHeld: isHeld)
     }
 
-    @Test func `A program that is killed at any time loses no save, and creates no object twice`() async throws {
+    @Test func `a program that is killed at any time loses no save, and creates no object twice`() async throws {
         let server = try await SampleServer.shared
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(5, soaking: 60) {

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: 0..<Effort.rounds(60, soaking: 3000))
-    func `The server has the local values of nested objects after random saves`(_ seed: Int) async throws {
+    func `the server has the local values of nested objects after random saves`(_ seed: Int) async throws {
         let game = try Game(seed: Effort.seed &+ UInt64(seed))
         for _ in 0..<20 { try await game.move() }
         try await game.end()

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: 0..<Effort.rounds(30, soaking: 3000))
-    func `The server has one object with the local values after random saves`(_ seed: Int) async throws {
+    func `the server has one object with the local values after random saves`(_ seed: Int) async throws {
         let game = try Game(seed: Effort.seed &+ UInt64(seed))
         for _ in 0..<25 { try await game.move() }
         try await game.end()

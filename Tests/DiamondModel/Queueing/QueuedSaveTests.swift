@@ -25,7 +25,7 @@ import Testing
 
     // MARK: With the network
 
-    @Test func `A queued save is sent at once when the server is reachable, and leaves nothing in the queue`()
+    @Test func `a queued save is sent at once when the server is reachable, and leaves nothing in the queue`()
         async throws
     {
         let program = try api.start()
@@ -41,7 +41,7 @@ import Testing
         #expect(try program.waiting.isEmpty)
     }
 
-    @Test func `A queued save that the server refuses throws, and leaves the object as it was`() async throws {
+    @Test func `a queued save that the server refuses throws, and leaves the object as it was`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.answerOnce(StubAPI.Answer(422))
@@ -53,14 +53,14 @@ import Testing
         #expect(saves.isEmpty)
     }
 
-    @Test func `Values that break a rule are not queued`() async throws {
+    @Test func `values that break a rule are not queued`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         let error = await #expect(throws: ModelError.self) { try await note.save(.queued) { $0.text = "" } }
         #expect(error?.code == .invalid && note.text == "milk" && !note.hasQueuedSaves)
     }
 
-    @Test func `A waiting change behind a queued save is rolled back if it breaks a rule`() async throws {
+    @Test func `a waiting change behind a queued save is rolled back if it breaks a rule`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -75,7 +75,7 @@ import Testing
         #expect(note.dirtyProperties.map(\.key) == ["stars"] && note.hasQueuedSaves)
     }
 
-    @Test func `An object without a context is not queued`() async throws {
+    @Test func `an object without a context is not queued`() async throws {
         let note = Note()
         let error = await #expect(throws: ModelError.self) { try await note.save(.queued) { $0.text = "milk" } }
         #expect(error?.code == .noEngine && note.text == "")
@@ -83,7 +83,7 @@ import Testing
 
     // MARK: Without the network
 
-    @Test func `Saves without a network become one call, which is sent when the network is back`() async throws {
+    @Test func `saves without a network become one call, which is sent when the network is back`() async throws {
         let program = try api.start()
         api.isOnline = false
         let note = try newNote(program)
@@ -100,7 +100,7 @@ import Testing
         #expect(program.context.existing(Note.self, id: 7) === note)
     }
 
-    @Test func `An object that is deleted before it was sent is never sent`() async throws {
+    @Test func `an object that is deleted before it was sent is never sent`() async throws {
         let program = try api.start()
         api.isOnline = false
         let list = ModelCollection<Note>(context: program.context)
@@ -118,7 +118,7 @@ import Testing
         #expect(saves.isEmpty)
     }
 
-    @Test func `A value that is set while a save is queued stays dirty, and is sent by the next save`() async throws {
+    @Test func `a value that is set while a save is queued stays dirty, and is sent by the next save`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A change after the call that creates the object waits for the server's id`(_ isDeletion: Bool) async throws {
+    func `a change after the call that creates the object waits for the server's id`(_ isDeletion: Bool) async throws {
         let program = try api.start()
         let note = try newNote(program)
         let (asked, gate) = (Gate(), Gate())
@@ -167,7 +167,7 @@ import Testing
         #expect(api.notes[7] == (isDeletion ? nil : ["id": 7, "text": "bread", "stars": 3]))
     }
 
-    @Test func `A queued call that the server refuses keeps the changes, and reports the error`() async throws {
+    @Test func `a queued call that the server refuses keeps the changes, and reports the error`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -194,7 +194,7 @@ import Testing
         ])
 
     @Test(arguments: ["this program", "a later run", "another process"])
-    func `A queued save that is refused later reports the problem as a direct save does`(_ replayer: String)
+    func `a queued save that is refused later reports the problem as a direct save does`(_ replayer: String)
         async throws
     {
         var program = try api.start()
@@ -226,7 +226,7 @@ import Testing
         #expect(failure.response?.headers[.setCookie] == nil)
     }
 
-    @Test func `The refusal of a new object removes the calls that wait for its id, and keeps their changes`()
+    @Test func `the refusal of a new object removes the calls that wait for its id, and keeps their changes`()
         async throws
     {
         let program = try api.start()
@@ -255,7 +255,7 @@ import Testing
         #expect(try program.queue.counts().filter { $0.value > 0 && !$0.key.isEnd }.isEmpty)
     }
 
-    @Test func `A deletion that the server refuses later restores the object's position`() async throws {
+    @Test func `a deletion that the server refuses later restores the object's position`() async throws {
         let program = try api.start()
         let list = ModelCollection<Note>()
         for text in ["a", "b", "c"] {
@@ -275,7 +275,7 @@ import Testing
         #expect(list.map(\.text) == ["a", "b", "c"] && list[1] === note)
     }
 
-    @Test func `A queued change that a later save reverts is reverted on the server`() async throws {
+    @Test func `a queued change that a later save reverts is reverted on the server`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -290,7 +290,7 @@ import Testing
         #expect(!note.isDirty && !new.isDirty)
     }
 
-    @Test func `A save after a refusal that was not collected creates the object, and the refusal is reported`()
+    @Test func `a save after a refusal that was not collected creates the object, and the refusal is reported`()
         async throws
     {
         let program = try api.start()
@@ -306,7 +306,7 @@ import Testing
         #expect(saves.count == 1 && saves.first?.failure != nil && saves.first?.changes?["text"] == "milk")
     }
 
-    @Test func `Overlapping saves of a new object create it once, whatever their modes`() async throws {
+    @Test func `overlapping saves of a new object create it once, whatever their modes`() async throws {
         let program = try api.start()
         let note = try newNote(program)
         let gate = Gate()
@@ -323,7 +323,7 @@ import Testing
         #expect(!note.isDirty && !note.hasQueuedSaves)
     }
 
-    @Test func `A deletion that overlaps the save of a new object leaves nothing on the server`() async throws {
+    @Test func `a deletion that overlaps the save of a new object leaves nothing on the server`() async throws {
         let program = try api.start()
         let note = try newNote(program)
         let gate = Gate()
@@ -338,7 +338,7 @@ import Testing
         #expect(api.notes.isEmpty && api.calls.map(\.method) == ["POST", "DELETE"])
     }
 
-    @Test func `A program that cannot record a save still has the save in the queue`() async throws {
+    @Test func `a program that cannot record a save still has the save in the queue`() async throws {
         struct DiskFull: Error {}
         let program = try api.start()
         let note = try newNote(program)
@@ -350,7 +350,7 @@ import Testing
         #expect(!note.hasQueuedSaves)
     }
 
-    @Test func `A synced list does not restore an object whose deletion is queued`() async throws {
+    @Test func `a synced list does not restore an object whose deletion is queued`() async throws {
         let program = try api.start()
         let list = ModelCollection<Note>(context: program.context)
         let note = Note()
@@ -367,7 +367,7 @@ import Testing
         #expect(api.notes.isEmpty && list.deleted.isEmpty)
     }
 
-    @Test func `A queued write of the whole object includes later changes`() async throws {
+    @Test func `a queued write of the whole object includes later changes`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -382,7 +382,7 @@ import Testing
 
     // MARK: In the background
 
-    @Test func `A save in the background returns when it is on disk, and its answer is collected`() async throws {
+    @Test func `a save in the background returns when it is on disk, and its answer is collected`() async throws {
         let program = try api.start()
         let list = ModelCollection<Note>(context: program.context)
         let note = Note()
@@ -408,7 +408,7 @@ import Testing
 
     // MARK: Review
 
-    @Test func `A call that needs review is reported once, stays a job of its object, and is applied after it`()
+    @Test func `a call that needs review is reported once, stays a job of its object, and is applied after it`()
         async throws
     {
         let program = try api.start()
@@ -437,7 +437,7 @@ import Testing
 
     // MARK: Others
 
-    @Test func `The queued calls of one user are neither shown to nor collected for another user`() async throws {
+    @Test func `the queued calls of one user are neither shown to nor collected for another user`() async throws {
         let anna = try api.start(as: "anna")
         api.isOnline = false
         let note = try newNote(anna)
@@ -461,7 +461,7 @@ import Testing
         #expect(try ben.waiting.map(\.identity) == ["anna", "anna"])
     }
 
-    @Test func `An object whose response another context has collected is not created again`() async throws {
+    @Test func `an object whose response another context has collected is not created again`() async throws {
         let app = try api.start()
         api.isOnline = false
         let note = try newNote(app)
@@ -476,7 +476,7 @@ import Testing
         #expect(note.serverID == 7 && api.notes == [7: ["id": 7, "text": "bread", "stars": 0]])
     }
 
-    @Test func `Objects of two lists with the same id are two objects in the queue`() async throws {
+    @Test func `objects of two lists with the same id are two objects in the queue`() async throws {
         let program = try api.start()
         var lists: [ModelCollection<QueuedItem>] = []
         for user in 1...2 {
@@ -493,7 +493,7 @@ import Testing
         #expect(try program.waiting.map { $0.metadata["list"] } == ["users/1/items", "users/2/items"])
     }
 
-    @Test func `A server that honors no idempotency key receives none`() async throws {
+    @Test func `a server that honors no idempotency key receives none`() async throws {
         let program = try api.start()
         let context = ModelContext(engine: program.engine)
         let item = Keyless()
@@ -505,7 +505,7 @@ import Testing
 
     // MARK: Restarts
 
-    @Test func `Another run of the program restores the queued objects and their answers`() async throws {
+    @Test func `another run of the program restores the queued objects and their answers`() async throws {
         var program = try api.start()
         let stored = try await storedNote(program)
         api.isOnline = false
@@ -531,7 +531,7 @@ import Testing
         #expect(api.notes[8] == ["id": 8, "text": "bread", "stars": 1])
     }
 
-    @Test func `An answer stays in the queue until the program has recorded it`() async throws {
+    @Test func `an answer stays in the queue until the program has recorded it`() async throws {
         struct DiskFull: Error {}
         var program = try api.start()
         api.isOnline = false
@@ -555,7 +555,7 @@ import Testing
         #expect(api.calls.count == 1)
     }
 
-    @Test func `Calls from before the server assigned the id are sent before later calls`() async throws {
+    @Test func `calls from before the server assigned the id are sent before later calls`() async throws {
         var program = try api.start()
         let note = try newNote(program)
         let (asked, gate) = (Gate(), Gate())
@@ -580,7 +580,7 @@ import Testing
         #expect(api.notes[7] == ["id": 7, "text": "milk", "stars": 2] && !loaded.isDirty)
     }
 
-    @Test func `A response that is older than a load does not overwrite the loaded values`() async throws {
+    @Test func `a response that is older than a load does not overwrite the loaded values`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false
@@ -593,7 +593,7 @@ import Testing
         #expect(note.text == "newer" && note.stars == 1 && !note.isDirty && !note.hasQueuedSaves)
     }
 
-    @Test func `A newer value from the server is not an unsaved change`() async throws {
+    @Test func `a newer value from the server is not an unsaved change`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
         api.isOnline = false

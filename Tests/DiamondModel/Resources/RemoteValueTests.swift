@@ -55,7 +55,7 @@ private final class Profile {
         #expect(asked.withLock { $0.count } == 2)
     }
 
-    @Test func `A value is loaded on request, and then kept in memory`() async throws {
+    @Test func `a value is loaded on request, and then kept in memory`() async throws {
         let (loader, asked, _) = images { _ in "PNG1" }
         let person = Profile(loader)
         #expect(person.portrait.value.text == "default")
@@ -70,7 +70,7 @@ private final class Profile {
         #expect(other.portrait.value.text == "PNG1")
     }
 
-    @Test func `Concurrent callers share one load and one decoding`() async throws {
+    @Test func `concurrent callers share one load and one decoding`() async throws {
         let gate = Gate()
         let (loader, asked, _) = images { _ in
             await gate.wait()
@@ -85,7 +85,7 @@ private final class Profile {
         #expect(asked.withLock { $0.count } == 1)
     }
 
-    @Test func `A value for another URL is not shown, and the next load cancels its load`() async throws {
+    @Test func `a value for another URL is not shown, and the next load cancels its load`() async throws {
         let first = Gate()
         let (loader, asked, _) = images { url in
             if url.hasSuffix("1") { await first.wait() }
@@ -104,7 +104,7 @@ private final class Profile {
         #expect(loader.existing("https://a.example/1") == nil)
     }
 
-    @Test func `Data that is no image is an error, and is not stored`() async throws {
+    @Test func `data that is no image is an error, and is not stored`() async throws {
         let store = TemporaryStore()
         let answers = Guarded(["<html>", "PNG1"])
         let (loader, asked, engine) = images(store: store) { _ in answers.withLock { $0.removeFirst() } }
@@ -118,7 +118,7 @@ private final class Profile {
         await engine.close()
     }
 
-    @Test func `The memory is bounded by cost, and evicted values are read from the cache again`() async throws {
+    @Test func `the memory is bounded by cost, and evicted values are read from the cache again`() async throws {
         let store = TemporaryStore()
         let (loader, asked, engine) = images(capacity: 10, store: store) { url in "PNG\(url.suffix(1))" }
         for number in 1...5 { _ = try await loader.value(of: "https://a.example/\(number)") }
@@ -129,7 +129,7 @@ private final class Profile {
         await engine.close()
     }
 
-    @Test func `Clearing removes the value, and cancels its load`() async throws {
+    @Test func `clearing removes the value, and cancels its load`() async throws {
         let (loader, _, _) = images { _ in "PNG1" }
         let person = Profile(loader)
         person.portraitURL = "https://a.example/1"
@@ -139,7 +139,7 @@ private final class Profile {
         if case .none = person.portrait.state {} else { Issue.record("there is a state") }
     }
 
-    @Test func `A caller that is canceled ends, and leaves no loading state`() async throws {
+    @Test func `a caller that is canceled ends, and leaves no loading state`() async throws {
         let gate = Gate()
         let (loader, asked, _) = images { _ in
             await gate.wait()

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `A search waits for 0.4 seconds, and trims its text`() async {
+    @Test func `a search waits for 0.4 seconds, and trims its text`() async {
         let search = search
         let task = Task { await search.search("  kyoto \n") }
         await untilTrue { clock.sleeping == [.milliseconds(400)] }
@@ -44,7 +44,7 @@ import Testing
         #expect(log.heard == ["kyoto: KYOTO"])
     }
 
-    @Test func `Only the latest text is searched for`() async {
+    @Test func `only the latest text is searched for`() async {
         let search = search
         let first = Task { await search.search("k") }
         await untilTrue { clock.sleeping.count == 1 }
@@ -60,7 +60,7 @@ import Testing
         #expect(log.heard == ["ky: KY"])
     }
 
-    @Test func `An earlier search is canceled, and its late answer dropped`() async {
+    @Test func `an earlier search is canceled, and its late answer dropped`() async {
         let search = search
         let gate = Gate()
         log.gates["slow"] = gate
@@ -78,7 +78,7 @@ import Testing
         #expect(log.canceled == ["slow"])
     }
 
-    @Test(arguments: ["", " \n "]) func `An empty text resets the search at once, and cancels a pending search`(
+    @Test(arguments: ["", " \n "]) func `an empty text resets the search at once, and cancels a pending search`(
         text: String
     ) async {
         let search = search
@@ -91,7 +91,7 @@ import Testing
         #expect(log.heard == ["reset"])
     }
 
-    @Test func `A failure is reported, and the same text may be searched for again`() async {
+    @Test func `a failure is reported, and the same text may be searched for again`() async {
         let search = search
         for _ in 0..<2 {
             let task = Task { await search.search("bad") }
@@ -102,7 +102,7 @@ import Testing
         #expect(log.heard == ["bad: Broken()", "bad: Broken()"])
     }
 
-    @Test func `A canceled task searches for nothing and reports nothing`() async {
+    @Test func `a canceled task searches for nothing and reports nothing`() async {
         let search = search
         let waiting = Task { await search.search("k") }
         await untilTrue { clock.sleeping.count == 1 }

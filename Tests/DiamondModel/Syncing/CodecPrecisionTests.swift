@@ -84,7 +84,7 @@ final class Measurement: Model {
     private nonisolated static let modes: [SaveMode] = [.optimistic, .wait, .queued, .queuedInBackground]
 
     @Test(arguments: modes, [false, true])
-    func `A saved value is not dirty, whatever its JSON rounds`(_ mode: SaveMode, _ hasBody: Bool) async throws {
+    func `a saved value is not dirty, whatever its JSON rounds`(_ mode: SaveMode, _ hasBody: Bool) async throws {
         let program = try api.start()
         let model = Measurement()
         try program.context.register(model)
@@ -104,7 +104,7 @@ final class Measurement: Model {
         }
     }
 
-    @Test func `An unsaved value that a load confirms is not dirty any more`() async throws {
+    @Test func `an unsaved value that a load confirms is not dirty any more`() async throws {
         let program = try api.start()
         let model = try program.context.model(Measurement.self, from: ["id": 7, "text": "2001-01-01T00:00:00Z"])
         model.text = Date(timeIntervalSince1970: 1000.123_456)

@@ -58,7 +58,7 @@ import Testing
         return task
     }
 
-    @Test func `A load applies all values except those sent by a later save`() async throws {
+    @Test func `a load applies all values except those sent by a later save`() async throws {
         let note = try note()
         let load = await begin { try await note.load() }
         held.gate("PATCH notes/7").open()
@@ -69,7 +69,7 @@ import Testing
         #expect(note.json["text"] == "bread")
     }
 
-    @Test func `A waiting change is applied, also after a load has set another value`() async throws {
+    @Test func `a waiting change is applied, also after a load has set another value`() async throws {
         let note = try note()
         let save = await begin { try await note.save(.wait) { $0.text = "bread" } }
         held.gate("GET notes/7").open()
@@ -80,7 +80,7 @@ import Testing
         #expect(note.text == "bread" && !note.isDirty)
     }
 
-    @Test func `A change that is rolled back is replaced by a value that was loaded meanwhile`() async throws {
+    @Test func `a change that is rolled back is replaced by a value that was loaded meanwhile`() async throws {
         let answers = Held(["GET notes/7": StubAPI.Answer(200, ["id": 7, "text": "theirs", "stars": 3])])
         let api = StubAPI { call in
             call.method == "PATCH" ? await answers.answer(call) : StubAPI.Answer(200, ["id": 7, "text": "theirs"])
@@ -96,7 +96,7 @@ import Testing
         #expect(note.text == "theirs" && !note.isDirty)
     }
 
-    @Test func `The load that was requested later determines the values, in any order of the responses`() async throws {
+    @Test func `the load that was requested later determines the values, in any order of the responses`() async throws {
         let note = try note()
         let notes = ModelCollection<Note>(context: context)
         notes.source = PageSource(api.engine, Request("notes"))
@@ -108,7 +108,7 @@ import Testing
         #expect(note.text == "list" && note.stars == 3)
     }
 
-    @Test func `An object that a list contains before its POST is answered becomes one object`() async throws {
+    @Test func `an object that a list contains before its POST is answered becomes one object`() async throws {
         let held = Held(["POST notes": StubAPI.Answer(201, ["id": 9, "text": "new", "stars": 0])])
         let api = StubAPI { call in
             call.method == "POST"
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [[7, 8], [8, 7]])
-    func `Rows whose deletions fail return to their positions, whichever deletion fails first`(_ order: [Int])
+    func `rows whose deletions fail return to their positions, whichever deletion fails first`(_ order: [Int])
         async throws
     {
         let notes = ModelCollection<Note>(context: context)
@@ -148,7 +148,7 @@ import Testing
         #expect(notes.map(\.id) == [7, 8, 9])
     }
 
-    @Test func `A list keeps rows with unsaved changes that the server does not have any more`() async throws {
+    @Test func `a list keeps rows with unsaved changes that the server does not have any more`() async throws {
         let notes = ModelCollection<Note>(context: context)
         notes.source = PageSource(api.engine, Request("notes"))
         try notes.set([["id": 7, "text": "a"], ["id": 8, "text": "b"], ["id": 9, "text": "c"]])
@@ -158,7 +158,7 @@ import Testing
         #expect(notes.map(\.id) == [7, 8] && notes[id: 8]?.text == "mine")
     }
 
-    @Test func `A deleted object does not return by a load, and adding it again cancels the deletion`()
+    @Test func `a deleted object does not return by a load, and adding it again cancels the deletion`()
         async throws
     {
         let notes = ModelCollection<Note>(context: context)
@@ -175,7 +175,7 @@ import Testing
         #expect(!api.calls.contains { $0.method == "DELETE" })
     }
 
-    @Test func `Undoing a deletion restores the exact positions, and deleting a row twice has no further effect`()
+    @Test func `undoing a deletion restores the exact positions, and deleting a row twice has no further effect`()
         throws
     {
         let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
@@ -191,7 +191,7 @@ import Testing
         #expect(lists[0].deleted.isEmpty)
     }
 
-    @Test func `A change that a setter refuses is an error, and nothing is sent`() async throws {
+    @Test func `a change that a setter refuses is an error, and nothing is sent`() async throws {
         let strict: StrictNote = try context.model(from: ["id": 7, "stars": 1])
         for mode in [SaveMode.optimistic, .wait] {
             let error = await #expect(throws: ModelError.self) { try await strict.save(mode) { $0.stars = -1 } }
@@ -200,7 +200,7 @@ import Testing
         #expect(api.calls.isEmpty && strict.rejections.isEmpty)
     }
 
-    @Test func `A value that is set back during a save stays, and is sent by the next save`() async throws {
+    @Test func `a value that is set back during a save stays, and is sent by the next save`() async throws {
         let note = try note()
         let save = await begin { try await note.save { $0.text = "bread" } }
         note.text = "milk"
@@ -209,7 +209,7 @@ import Testing
         #expect(note.text == "milk" && note.changedJSON == ["text": "milk"])
     }
 
-    @Test func `A value that a failed save restores is unsaved if it was unsaved before`() async throws {
+    @Test func `a value that a failed save restores is unsaved if it was unsaved before`() async throws {
         let failing = Held([:])
         let api = StubAPI { await failing.answer($0) }
         let context = ModelContext(engine: api.engine)
@@ -225,7 +225,7 @@ import Testing
         #expect(note.text == "B" && note.changedJSON == ["text": "B"])
     }
 
-    @Test func `An upload skips objects that were added again or removed during the upload`() async throws {
+    @Test func `an upload skips objects that were added again or removed during the upload`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: [204, 500])
-    func `A deletion that is being sent cannot be undone`(status: Int) async throws {
+    func `a deletion that is being sent cannot be undone`(status: Int) async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -269,7 +269,7 @@ import Testing
         #expect(notes.map(\.id) == (status == 500 ? [1, 2] : [2]))
     }
 
-    @Test func `A deleted object returns neither when a list is loaded nor when its creation ends`() async throws {
+    @Test func `a deleted object returns neither when a list is loaded nor when its creation ends`() async throws {
         let context = ModelContext(engine: api.engine)
         let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
         for list in lists { list.source = PageSource(api.engine, Request("notes")) }
@@ -287,7 +287,7 @@ import Testing
         #expect(lists[0].isEmpty && lists[0].deleted.count == 2)
     }
 
-    @Test func `An object keeps the values of a newer response when an older one arrives`() async throws {
+    @Test func `an object keeps the values of a newer response when an older one arrives`() async throws {
         let first = Gate()
         let api = StubAPI { call in
             if call.path == "a" { await first.wait() }
@@ -317,7 +317,7 @@ import Testing
             ])
     }
 
-    @Test func `A failed save also rolls back changes of nested objects`() async throws {
+    @Test func `a failed save also rolls back changes of nested objects`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(500) }
         let context = ModelContext(engine: api.engine)
         let album = try album(api, context)
@@ -331,7 +331,7 @@ import Testing
         #expect(album.cover.name == "a" && album.notes.map(\.text) == ["x", "y"] && !album.isDirty)
     }
 
-    @Test func `A nested change of a waiting save is applied when the server confirms it`() async throws {
+    @Test func `a nested change of a waiting save is applied when the server confirms it`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let context = ModelContext(engine: api.engine)
         let album = try album(api, context)
@@ -344,7 +344,7 @@ import Testing
         #expect(album.json["cover"]?["name"] == "b")
     }
 
-    @Test func `A value that is set in a nested object during a save stays`() async throws {
+    @Test func `a value that is set in a nested object during a save stays`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -360,7 +360,7 @@ import Testing
         #expect(album.cover.name == "b" && album.cover.width == 5 && album.cover.isDirty)
     }
 
-    @Test func `A failed save restores a nested object that was changed and then replaced`() async throws {
+    @Test func `a failed save restores a nested object that was changed and then replaced`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(500) }
         let context = ModelContext(engine: api.engine)
         let album = try album(api, context)
@@ -374,7 +374,7 @@ import Testing
         #expect(album.cover === cover && cover.name == "a" && !album.isDirty)
     }
 
-    @Test func `A load keeps the unsaved insertions and removals of a nested list`() async throws {
+    @Test func `a load keeps the unsaved insertions and removals of a nested list`() async throws {
         let api = StubAPI { _ in
             StubAPI.Answer(200, ["id": 1, "notes": [["id": 1, "text": "new"], ["id": 2, "text": "y"]]])
         }
@@ -389,7 +389,7 @@ import Testing
 
     // MARK: New objects
 
-    @Test func `The JSON of a new object has no id`() throws {
+    @Test func `the JSON of a new object has no id`() throws {
         let notes = ModelCollection<Note>()
         for text in ["a", "b"] {
             let draft = Note()
@@ -399,7 +399,7 @@ import Testing
         #expect(notes.first?.json["id"] == nil)
     }
 
-    @Test func `The id in a Location field becomes the object's id, also in its JSON`() async throws {
+    @Test func `the id in a Location field becomes the object's id, also in its JSON`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(201, headers: [.location: "/notes/9"]) }
         let context = ModelContext(engine: api.engine)
         let note = Note()
@@ -408,7 +408,7 @@ import Testing
         #expect(note.id == 9 && note.json["id"] == 9)
     }
 
-    @Test func `An object that the server has created is not created again if the response breaks a rule`() async throws
+    @Test func `an object that the server has created is not created again if the response breaks a rule`() async throws
     {
         let api = StubAPI { call in
             call.method == "POST" ? StubAPI.Answer(201, ["id": 9, "stars": -1]) : StubAPI.Answer(204)

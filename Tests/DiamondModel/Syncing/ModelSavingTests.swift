@@ -23,7 +23,7 @@ import Testing
         return note
     }
 
-    @Test func `A new object is created by POST with the values that a user may set, and gets the server's id`()
+    @Test func `a new object is created by POST with the values that a user may set, and gets the server's id`()
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(201, ["id": 7, "text": "milk", "stars": 0, "by": "me"]) }
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [(SaveMode.optimistic, true), (.optimistic, false), (.wait, true), (.wait, false)])
-    func `Changes are sent by PATCH, and confirmed by an answer with or without a body`(
+    func `changes are sent by PATCH, and confirmed by an answer with or without a body`(
         _ mode: SaveMode, _ hasBody: Bool
     ) async throws {
         let api = StubAPI { _ in
@@ -50,20 +50,20 @@ import Testing
         #expect(note.json["text"] == .string(note.text))
     }
 
-    @Test func `The whole object is written by PUT, unknown members included`() async throws {
+    @Test func `the whole object is written by PUT, unknown members included`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api, ["id": 7, "text": "milk", "stars": 1, "by": "me"])
         try await note.save(as: .replace) { $0.stars = 2 }
         #expect(api.calls == [StubAPI.Call("PUT", "notes/7", ["id": 7, "text": "milk", "stars": 2, "by": "me"])])
     }
 
-    @Test func `An object without changes sends nothing`() async throws {
+    @Test func `an object without changes sends nothing`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         try await note(api).save()
         #expect(api.calls.isEmpty)
     }
 
-    @Test func `Values that break a rule are not sent, and an optimistic change is rolled back`() async throws {
+    @Test func `values that break a rule are not sent, and an optimistic change is rolled back`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api)
         let error = await #expect(throws: ModelError.self) { try await note.save { $0.text = "" } }
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait])
-    func `A save that fails leaves the object as it was, including its dirty properties`(_ mode: SaveMode) async throws
+    func `a save that fails leaves the object as it was, including its dirty properties`(_ mode: SaveMode) async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(500) }
         let note = try note(api)
@@ -95,7 +95,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A change of a waiting save is not visible before the server has confirmed it`() async throws {
+    @Test func `a change of a waiting save is not visible before the server has confirmed it`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait], [204, 200])
-    func `A value that is set during a save stays, and is sent by the next save`(
+    func `a value that is set during a save stays, and is sent by the next save`(
         _ mode: SaveMode, _ status: Int
     ) async throws {
         let gate = Gate()
@@ -131,7 +131,7 @@ import Testing
         #expect(api.calls.last == StubAPI.Call("PATCH", "notes/7", ["text": "cheese"]))
     }
 
-    @Test func `A failed optimistic save does not roll back a value that was set meanwhile`() async throws {
+    @Test func `a failed optimistic save does not roll back a value that was set meanwhile`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -152,7 +152,7 @@ import Testing
         #expect(note.dirtyProperties.map(\.key) == ["text"])
     }
 
-    @Test func `Two saves of a new object create it once`() async throws {
+    @Test func `two saves of a new object create it once`() async throws {
         let gate = Gate()
         let api = StubAPI { call in
             await gate.wait()
@@ -169,7 +169,7 @@ import Testing
         #expect(api.calls.map(\.method) == ["POST"])
     }
 
-    @Test func `A save that is canceled while it waits for another does not block the next save`() async throws {
+    @Test func `a save that is canceled while it waits for another does not block the next save`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -190,7 +190,7 @@ import Testing
         #expect(note.stars == 4 && !note.isDirty)
     }
 
-    @Test func `The response to an older request does not overwrite the values of a later save`() async throws {
+    @Test func `the response to an older request does not overwrite the values of a later save`() async throws {
         let gate = Gate()
         let api = StubAPI { call in
             guard call.method == "GET" else { return StubAPI.Answer(200, ["id": 7, "text": "new", "stars": 1]) }
@@ -206,7 +206,7 @@ import Testing
         #expect(note.text == "new")
     }
 
-    @Test func `A load keeps unsaved values, and a rollback restores the loaded values`() async throws {
+    @Test func `a load keeps unsaved values, and a rollback restores the loaded values`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "theirs", "stars": 3]) }
         let note = try note(api)
         note.text = "mine"
@@ -221,7 +221,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A value that a load confirms is no longer unsaved`() async throws {
+    @Test func `a value that a load confirms is no longer unsaved`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "mine", "stars": 1]) }
         let note = try note(api)
         note.text = "mine"
@@ -231,7 +231,7 @@ import Testing
 
     // MARK: Answers of other shapes
 
-    @Test func `A response that names a created object only by its Location field provides its id`() async throws {
+    @Test func `a response that names a created object only by its Location field provides its id`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(201, headers: [.location: "/notes/a%20b?x=1"]) }
         let note = try note(api, nil)
         try await note.save { $0.text = "milk" }
@@ -239,7 +239,7 @@ import Testing
         #expect(!note.isDirty)
     }
 
-    @Test func `A response without the id of a created object is an error`() async throws {
+    @Test func `a response without the id of a created object is an error`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(201) }
         let note = try note(api, nil)
         note.text = "milk"
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: [JSONValue.array([]), "done", 7, true])
-    func `A response that is not a JSON object confirms the sent values`(_ body: JSONValue) async throws {
+    func `a response that is not a JSON object confirms the sent values`(_ body: JSONValue) async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, body) }
         let note = try note(api)
         try await note.save { $0.text = "bread" }
@@ -257,7 +257,7 @@ import Testing
     }
 
     @Test(arguments: ["PATCH", "GET"])
-    func `A response for another object is refused, and none of its values is applied`(_ method: String) async throws {
+    func `a response for another object is refused, and none of its values is applied`(_ method: String) async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 8, "text": "theirs", "stars": 9]) }
         let note = try note(api)
         let error = await #expect(throws: ModelError.self) {
@@ -267,7 +267,7 @@ import Testing
         #expect(note.text == "milk" && note.serverID == 7 && note.stars == 1)
     }
 
-    @Test func `A saved object replaces another instance with its id, so that it is not created twice`()
+    @Test func `a saved object replaces another instance with its id, so that it is not created twice`()
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(201, ["id": 7, "text": "milk", "stars": 0]) }
@@ -282,7 +282,7 @@ import Testing
         #expect(api.calls.count == 1)
     }
 
-    @Test func `A body that is no JSON is an error, and the change is rolled back`() async throws {
+    @Test func `a body that is no JSON is an error, and the change is rolled back`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(text: "<html>") }
         let note = try note(api)
         let error = await #expect(throws: ModelError.self) { try await note.save { $0.text = "bread" } }
@@ -294,14 +294,14 @@ import Testing
 
     @Test(arguments: [
         ("7", "notes/7"), ("a b", "notes/a%20b"), ("a/b", "notes/a%2Fb"), ("é?", "notes/%C3%A9%3F"), ("#", "notes/%23"),
-    ]) func `An id is encoded as one segment of the URL's path`(_ id: String, _ path: String) async throws {
+    ]) func `an id is encoded as one segment of the URL's path`(_ id: String, _ path: String) async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api, ["id": .string(id), "text": "milk"])
         try await note.save { $0.text = "bread" }
         #expect(api.calls.map(\.path) == [path])
     }
 
-    @Test(arguments: [".", ".."]) func `An id that would change the path of the URL is refused`(_ id: String)
+    @Test(arguments: [".", ".."]) func `an id that would change the path of the URL is refused`(_ id: String)
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(204) }
@@ -310,7 +310,7 @@ import Testing
         #expect(api.calls.isEmpty)
     }
 
-    @Test func `A model without engine or URL says what it needs`() async throws {
+    @Test func `a model without engine or URL says what it needs`() async throws {
         let note = Note()
         let noEngine = await #expect(throws: ModelError.self) { try await note.save { $0.text = "milk" } }
         #expect(noEngine?.code == .noEngine)
@@ -325,14 +325,14 @@ import Testing
 
     // MARK: Loading
 
-    @Test func `A model without a server is static, and loading it does nothing`() async throws {
+    @Test func `a model without a server is static, and loading it does nothing`() async throws {
         let note = Note()
         #expect(note.isLoaded)
         try await note.load()
         #expect(note.loadState.loadedAt == nil)
     }
 
-    @Test func `A model is loaded from its own URL`() async throws {
+    @Test func `a model is loaded from its own URL`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "new", "stars": 3], headers: [.age: "60"]) }
         let note = try note(api)
         #expect(!note.isLoaded)
@@ -344,7 +344,7 @@ import Testing
 
     // MARK: Destroying
 
-    @Test func `Destroying deletes on the server, and leaves every collection`() async throws {
+    @Test func `destroying deletes on the server, and leaves every collection`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api)
         let notes = try ModelCollection([note])
@@ -353,7 +353,7 @@ import Testing
         #expect(notes.isEmpty)
     }
 
-    @Test func `Destroying a new object sends nothing`() async throws {
+    @Test func `destroying a new object sends nothing`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let note = try note(api, nil)
         let notes = try ModelCollection([note])
@@ -361,7 +361,7 @@ import Testing
         #expect(api.calls.isEmpty && notes.isEmpty)
     }
 
-    @Test(arguments: [404, 410]) func `A server that does not have the object confirms its destruction`(_ status: Int)
+    @Test(arguments: [404, 410]) func `a server that does not have the object confirms its destruction`(_ status: Int)
         async throws
     {
         let api = StubAPI { _ in StubAPI.Answer(status) }
@@ -372,7 +372,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait], [false, true])
-    func `A failed destruction leaves every collection as it was, each row in its place`(
+    func `a failed destruction leaves every collection as it was, each row in its place`(
         _ mode: SaveMode, _ isSorted: Bool
     ) async throws {
         let gate = Gate()

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases, Way.allCases)
-    func `A change of a nested object is saved, by whatever save, whoever looks`(
+    func `a change of a nested object is saved, by whatever save, whoever looks`(
         _ part: OrderPart, _ way: Way
     ) async throws {
         let api = QueuedAPI()
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases, [SaveMode.optimistic, .wait, .queued])
-    func `A refused change of a nested object is undone`(_ part: OrderPart, _ mode: SaveMode) async throws {
+    func `a refused change of a nested object is undone`(_ part: OrderPart, _ mode: SaveMode) async throws {
         let api = QueuedAPI()
         let program = try api.start()
         for (index, holder) in Holder.allCases.enumerated() {
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases, [SaveMode.optimistic, .wait, .queued])
-    func `A created object is sent with its nested objects, once`(_ part: OrderPart, _ mode: SaveMode) async throws {
+    func `a created object is sent with its nested objects, once`(_ part: OrderPart, _ mode: SaveMode) async throws {
         let api = QueuedAPI()
         let program = try api.start()
         let list = ModelCollection<ByHand.Order>(context: program.context)
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases, [SaveMode.optimistic, .wait])
-    func `A refused deletion leaves the unsaved changes of nested objects`(
+    func `a refused deletion leaves the unsaved changes of nested objects`(
         _ part: OrderPart, _ mode: SaveMode
     ) async throws {
         let world = try World<ByHand.Order>(.collection)
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: OrderPart.allCases)
-    func `A change that waits for the server is not visible before, also in nested objects`(
+    func `a change that waits for the server is not visible before, also in nested objects`(
         _ part: OrderPart
     ) async throws {
         let world = try World<ByHand.Order>(.nobody)
@@ -166,7 +166,7 @@ import Testing
         #expect(world.order.json == world.api.notes[7] && world.order.json != OrderPart.json)
     }
 
-    @Test func `A nested model that is removed while its change waits in the queue is removed by the next save`()
+    @Test func `a nested model that is removed while its change waits in the queue is removed by the next save`()
         async throws
     {
         let world = try World<ByHand.Order>(.nobody)
@@ -183,7 +183,7 @@ import Testing
     // MARK: New elements
 
     @Test(arguments: [true, false])
-    func `New elements get the ids of the answer, also if the server changes their values`(
+    func `new elements get the ids of the answer, also if the server changes their values`(
         _ hasContext: Bool
     ) async throws {
         let api = StubAPI { _ in
@@ -200,7 +200,7 @@ import Testing
         #expect(!order.isDirty)
     }
 
-    @Test func `A sent element that the answer lacks is removed, and one added meanwhile stays`() async throws {
+    @Test func `a sent element that the answer lacks is removed, and one added meanwhile stays`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func `A class may send only those members of nested models that were set`() async throws {
+    @Test func `a class may send only those members of nested models that were set`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         let context = ModelContext(engine: api.engine)
         let order: PatchedOrder = try context.model(
@@ -261,7 +261,7 @@ import Testing
         #expect(!order.isDirty)
     }
 
-    @Test func `A queued patch of a replaced nested model is the one that a direct save sends`() async throws {
+    @Test func `a queued patch of a replaced nested model is the one that a direct save sends`() async throws {
         let api = QueuedAPI()
         let program = try api.start()
         let order: PatchedOrder = try program.context.model(
@@ -277,7 +277,7 @@ import Testing
         #expect(request.body?.jsonValue == ["shop": ["name": "T", "since": nil, "home": ["zip": 0]]])
     }
 
-    @Test func `A queued patch of nested members has what earlier patches have not`() async throws {
+    @Test func `a queued patch of nested members has what earlier patches have not`() async throws {
         let api = QueuedAPI()
         let program = try api.start()
         let json: JSONValue = ["id": 7, "shop": ["name": "s", "home": ["city": "Nara", "zip": 3]]]

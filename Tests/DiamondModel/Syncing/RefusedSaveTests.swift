@@ -71,7 +71,7 @@ import Testing
             ([204, 422, 204], ["A", "B", "C"], "C"), ([422, 422], ["A", "A"], "O"), ([204, 204], ["A", "O"], "O"),
             ([204, 422], ["A", "O"], "A"), ([422], ["A", "O"], "O"),
         ] as [([Int], [String], String)])
-    func `A refused change returns to the last confirmed value, and nothing remains unsaved`(
+    func `a refused change returns to the last confirmed value, and nothing remains unsaved`(
         _ statuses: [Int], _ texts: [String], _ expected: String
     ) async throws {
         let (sent, note) = try await outcome(statuses, texts)
@@ -94,19 +94,19 @@ import Testing
             ([.optimistic, .wait], [422, 204], "B"), ([.wait, .wait], [422, 422], "O"),
             ([.wait, .optimistic], [422, 204], "B"),
         ] as [([SaveMode], [Int], String)])
-    func `A refused change returns to the confirmed value, also beside a change that waits`(
+    func `a refused change returns to the confirmed value, also beside a change that waits`(
         _ modes: [SaveMode], _ statuses: [Int], _ expected: String
     ) async throws {
         let (sent, note) = try await outcome(statuses, ["A", "B"], modes: modes)
         #expect(note.text == expected && !note.isDirty, "\(sent)")
     }
 
-    @Test func `A refused change returns to the value that the server has made of the confirmed one`() async throws {
+    @Test func `a refused change returns to the value that the server has made of the confirmed one`() async throws {
         let (_, note) = try await outcome([200, 422], ["A", "B"], body: ["id": 7, "text": "a!"])
         #expect(note.text == "a!" && !note.isDirty)
     }
 
-    @Test func `A refused change returns to a value that was not saved before`() async throws {
+    @Test func `a refused change returns to a value that was not saved before`() async throws {
         let held = Held([422, 422])
         let api = StubAPI { await held.answer($0) }
         let (note, context) = try note(api)
@@ -121,7 +121,7 @@ import Testing
         withExtendedLifetime(context) {}
     }
 
-    @Test func `A value that the user sets after refused changes stays`() async throws {
+    @Test func `a value that the user sets after refused changes stays`() async throws {
         let held = Held([422, 422])
         let api = StubAPI { await held.answer($0) }
         let (note, context) = try note(api)
@@ -136,7 +136,7 @@ import Testing
         withExtendedLifetime(context) {}
     }
 
-    @Test func `A change that is canceled while it waits returns to the change before it, until that is refused`()
+    @Test func `a change that is canceled while it waits returns to the change before it, until that is refused`()
         async throws
     {
         let held = Held([422, 422])
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [([422, 422], "a", [1]), ([204, 422], "b", [1, 2]), ([422, 204], "c", [1, 3])])
-    func `Refused changes of nested objects return to the confirmed ones`(
+    func `refused changes of nested objects return to the confirmed ones`(
         _ statuses: [Int], _ name: String, _ members: [Int]
     ) async throws {
         let held = Held(statuses)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [([422, 422], "O"), ([200, 422], "A"), ([422, 200], "B")])
-    func `Changes of queued saves that are refused at once return to the confirmed value`(
+    func `changes of queued saves that are refused at once return to the confirmed value`(
         _ statuses: [Int], _ expected: String
     ) async throws {
         let api = QueuedAPI()
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait])
-    func `Two refused deletions leave the object at its place, with its confirmed values`(_ mode: SaveMode) async throws
+    func `two refused deletions leave the object at its place, with its confirmed values`(_ mode: SaveMode) async throws
     {
         let held = Held([422, 422, 422])
         let api = StubAPI { await held.answer($0) }
@@ -221,7 +221,7 @@ import Testing
 
     /// Random saves of two properties at once, of which the server refuses some.
     @Test(arguments: 0..<Effort.rounds(40, soaking: 4000))
-    func `An object has the server's values after random saves, refusals and cancellations`(_ seed: Int) async throws {
+    func `an object has the server's values after random saves, refusals and cancellations`(_ seed: Int) async throws {
         var random = SplitMix(state: Effort.seed &+ UInt64(seed))
         let count = 2 + random.below(6)
         let held = Held((0..<count).map { _ in random.below(2) == 0 ? 422 : 204 })

@@ -17,7 +17,7 @@ import Testing
         return cities
     }
 
-    @Test func `Each edit of a model is a step, which is undone and redone`() throws {
+    @Test func `each edit of a model is a step, which is undone and redone`() throws {
         let city = try City(json: ["id": 1, "name": "Nara", "population": 1])
         history.record(city)
         city.name = "Kobe"
@@ -30,7 +30,7 @@ import Testing
         #expect(history.redo() && city.population == 2 && !history.redo() && !history.canRedo)
     }
 
-    @Test func `A transaction is one step, with its nested models, and is undone in one event`() throws {
+    @Test func `a transaction is one step, with its nested models, and is undone in one event`() throws {
         let city = try City(json: ["id": 1, "name": "Nara", "mayor": ["name": "Sato"]])
         history.record(city)
         city.transaction {
@@ -45,7 +45,7 @@ import Testing
         _ = token
     }
 
-    @Test func `A new edit ends the steps that could be redone`() throws {
+    @Test func `a new edit ends the steps that could be redone`() throws {
         let city = try City(json: ["id": 1, "name": "Nara"])
         history.record(city)
         city.name = "Kobe"
@@ -54,7 +54,7 @@ import Testing
         #expect(!history.canRedo && history.undo() && city.name == "Nara")
     }
 
-    @Test func `Values of the server and rollbacks are no steps`() throws {
+    @Test func `values of the server and rollbacks are no steps`() throws {
         let city = try City(json: ["id": 1, "name": "Nara"])
         history.record(city)
         try city.merge(["name": "Kobe"])
@@ -66,7 +66,7 @@ import Testing
         #expect(!history.undo() && city.name == "Kobe")
     }
 
-    @Test func `Adding, removing and moving rows is undone to the exact places`() throws {
+    @Test func `adding, removing and moving rows is undone to the exact places`() throws {
         let cities = try cities("A", "B", "C", "D")
         history.record(cities)
         let removed = try cities.remove(at: 1)
@@ -88,7 +88,7 @@ import Testing
         #expect(cities.map(\.name) == names && cities[1] === draft)
     }
 
-    @Test func `A transaction of a collection is one step, with the values of its models`() throws {
+    @Test func `a transaction of a collection is one step, with the values of its models`() throws {
         let cities = try cities("A", "B", "C")
         history.record(cities)
         try cities.transaction {
@@ -101,7 +101,7 @@ import Testing
         #expect(history.redo() && cities.map(\.name) == ["C", "X"] && !history.canRedo)
     }
 
-    @Test func `A transaction of the history is one step of several objects`() throws {
+    @Test func `a transaction of the history is one step of several objects`() throws {
         let cities = try cities("A", "B")
         let other = try City(json: ["id": 9, "name": "Z"])
         history.record(cities)
@@ -115,7 +115,7 @@ import Testing
         #expect(history.redo() && cities.map(\.name) == ["X"] && other.name == "Y")
     }
 
-    @Test func `Rows in a sorted and filtered collection are undone`() throws {
+    @Test func `rows in a sorted and filtered collection are undone`() throws {
         let cities = try cities("A", "B", "C")
         cities.sortKeys = [.by(\.name, named: "name")]
         cities.filters["short"] = Filter { $0.name.count < 3 }
@@ -130,7 +130,7 @@ import Testing
         #expect(history.undo() && cities.map(\.name) == ["A", "B", "C"])
     }
 
-    @Test func `Edits in nested collections are steps, of recorded models and of rows`() throws {
+    @Test func `edits in nested collections are steps, of recorded models and of rows`() throws {
         let cities = try cities("A")
         try cities[0].merge(["districts": [["id": 5, "name": "Gion"], ["id": 6, "name": "Ohara"]]])
         let city = cities[0]
@@ -166,7 +166,7 @@ import Testing
         #expect(history.undo() && notes.map(\.text) == ["d"] && notes.deleted.isEmpty)
     }
 
-    @Test func `A rollback of the members of a nested collection is no step, and keeps those to redo`() throws {
+    @Test func `a rollback of the members of a nested collection is no step, and keeps those to redo`() throws {
         let city = try City(json: ["id": 1, "name": "A", "districts": [["id": 5, "name": "Gion"]]])
         try city.districts.add(District())
         history.record(city)
@@ -176,7 +176,7 @@ import Testing
         #expect(city.districts.map(\.name) == ["Gion"] && !history.canUndo && history.canRedo)
     }
 
-    @Test func `A deletion that is redone is sent, and one that is undone is not`() async throws {
+    @Test func `a deletion that is redone is sent, and one that is undone is not`() async throws {
         let methods = Guarded<[String]>([])
         let api = StubAPI { call in
             methods.withLock { $0.append(call.method) }
@@ -196,7 +196,7 @@ import Testing
         #expect(!history.undo() && notes.count == 1)
     }
 
-    @Test func `An undeleted object that is removed by an undo is not deleted on the server`() throws {
+    @Test func `an undeleted object that is removed by an undo is not deleted on the server`() throws {
         let notes = ModelCollection<Note>(context: context)
         try notes.set([["id": 1, "text": "a"]])
         history.record(notes)
@@ -206,7 +206,7 @@ import Testing
         #expect(history.undo() && notes.isEmpty && notes.deleted.isEmpty)
     }
 
-    @Test func `An object that was removed and then destroyed does not come back`() async throws {
+    @Test func `an object that was removed and then destroyed does not come back`() async throws {
         let api = StubAPI { _ in .init(204) }
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
         try notes.set([["id": 1, "text": "a"]])
@@ -217,7 +217,7 @@ import Testing
         #expect(!history.undo() && notes.isEmpty)
     }
 
-    @Test func `The value of a nested model that was replaced then is restored in that model`() throws {
+    @Test func `the value of a nested model that was replaced then is restored in that model`() throws {
         let story = try Story(json: ["id": 1, "author": ["name": "Ann"]])
         let author = story.author
         let other = Writer()
@@ -232,7 +232,7 @@ import Testing
         #expect(history.redo() && story.author === other && author.name == "x" && other.name == "y")
     }
 
-    @Test func `A step of very many objects is undone`() throws {
+    @Test func `a step of very many objects is undone`() throws {
         let cities = ModelCollection<City>(context: context)
         try cities.set(.array((1...20_000).map { ["id": .integer($0), "name": "a"] }))
         history.record(cities)
@@ -240,7 +240,7 @@ import Testing
         #expect(history.undo() && cities.allSatisfy { $0.name == "a" } && !history.canUndo)
     }
 
-    @Test func `Members that the server has are no unsaved ones after an undo`() throws {
+    @Test func `members that the server has are no unsaved ones after an undo`() throws {
         let city = try City(json: ["id": 1, "districts": [["id": 5], ["id": 6]]])
         history.record(city)
         try city.districts.add(District())
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `Each edit of a filtered row is a step`() throws {
+    @Test func `each edit of a filtered row is a step`() throws {
         let cities = try cities("A", "B")
         cities.filters["none"] = Filter { _ in false }
         history.record(cities)
@@ -263,7 +263,7 @@ import Testing
         #expect(history.undo() && city.name == "X" && history.undo() && city.name == "A")
     }
 
-    @Test func `The number of steps is limited, and the oldest are forgotten`() throws {
+    @Test func `the number of steps is limited, and the oldest are forgotten`() throws {
         let history = EditHistory(limit: 2)
         let city = try City(json: ["id": 1, "name": "A"])
         history.record(city)
@@ -274,7 +274,7 @@ import Testing
         #expect(!history.canRedo)
     }
 
-    @Test func `Whether there is a step can be observed`() throws {
+    @Test func `whether there is a step can be observed`() throws {
         let city = try City(json: ["id": 1, "name": "A"])
         history.record(city)
         let changes = Guarded(0)
@@ -287,7 +287,7 @@ import Testing
         #expect(changes.withLock { $0 } == 1 && history.canUndo)
     }
 
-    @Test func `A row that was the last one is the last one again after moves are undone`() throws {
+    @Test func `a row that was the last one is the last one again after moves are undone`() throws {
         let cities = try cities("A", "B")
         let last = City()
         last.name = "C"
@@ -300,7 +300,7 @@ import Testing
         #expect(history.undo() && cities.map(\.name) == ["A", "B", "C"])
     }
 
-    @Test func `Values that were set in the transaction that added or removed the row are undone and redone`() throws {
+    @Test func `values that were set in the transaction that added or removed the row are undone and redone`() throws {
         let cities = try cities("A", "B", "C")
         history.record(cities)
         let draft = City()
@@ -329,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `Random edits are undone and redone step by step`() throws {
+    @Test func `random edits are undone and redone step by step`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(50, soaking: 2_000) {
             let cities = ModelCollection<City>()

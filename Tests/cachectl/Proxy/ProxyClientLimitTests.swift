@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The maximum number of clients of cachectl proxy` {
+@Suite("The maximum number of clients of cachectl proxy", .timeLimit(.minutes(5))) struct ProxyClientLimitTests {
     @Test func `is kept by an answer of 503 to others, until one leaves`() async throws {
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.response(body: "hello") }
         let proxy = try await RunningProxy(origin.base, "--max-clients", "1")

@@ -2,8 +2,8 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
-struct `cachectl proxy trusts an origin` {
+@Suite("cachectl proxy trusts an origin", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
+struct ProxyTLSTests {
     @Test func `whose certificate is in the file of --ca-file, and no other`() async throws {
         let identity = try await TLSServer.Identity()
         let server = try await TLSServer(identity)

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondSQLite
 
-@Suite(.timeLimit(.minutes(5))) struct `A copy of replay.sqlite alone` {
+@Suite("A copy of replay.sqlite alone", .timeLimit(.minutes(5))) struct QueueCopyTests {
     let cachectl = Shell()
 
     /// Returns the number of jobs in a copy, by their states.

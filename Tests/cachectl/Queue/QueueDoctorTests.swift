@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl doctor for a queue` {
+@Suite("cachectl doctor for a queue", .timeLimit(.minutes(5))) struct QueueDoctorTests {
     let cachectl = Shell()
 
     private func fill() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, changing jobs` {
+@Suite("cachectl queue, changing jobs", .timeLimit(.minutes(5))) struct QueueTendingTests {
     let cachectl = Shell()
 
     /// Adds three ready jobs, after one job for each of the outcomes.

@@ -23,14 +23,14 @@ extension RetryPolicy {
     init(written: JSONValue) throws(RequestError) {
         self.init()
         var form = try WrittenObject(written, in: "the retry policy")
-        if let value = form.consume("attempts") { attempts = try Self.attempts(value, in: form) }
+        attempts = try form.integer("attempts", in: Self.allowedAttempts) ?? attempts
         try readDelays(&form)
         attemptTimeout = try form.duration("attemptTimeout", default: nil)
         deadline = try form.duration("deadline", default: nil)
         window = try form.duration("window", default: window)
         hedgeDelay = try form.duration("hedgeDelay", default: nil)
         if let value = form.consume("statuses") { statuses = try Self.statuses(value, in: form) }
-        if let value = form.consume("unsafeMethods") { retriesUnsafeMethods = try Self.bool(value, in: form) }
+        retriesUnsafeMethods = try form.boolean("unsafeMethods")
         try form.finish()
     }
 
@@ -58,15 +58,6 @@ extension RetryPolicy {
         }
     }
 
-    private static func attempts(_ value: JSONValue, in form: WrittenObject) throws(RequestError) -> Int {
-        guard case .integer(let number) = value.normalized, let count = Int(exactly: number),
-            allowedAttempts.contains(count)
-        else {
-            throw form.failure(at: "attempts", "is not a count: write a whole number from 1 to 1000")
-        }
-        return count
-    }
-
     private static func statuses(_ value: JSONValue, in form: WrittenObject) throws(RequestError) -> Set<Int> {
         guard case .array(let values) = value else {
             throw form.failure(at: "statuses", "is \(value.kind): write an array, […]")
@@ -81,13 +72,6 @@ extension RetryPolicy {
                 }
                 return status
             })
-    }
-
-    private static func bool(_ value: JSONValue, in form: WrittenObject) throws(RequestError) -> Bool {
-        guard case .bool(let bool) = value else {
-            throw form.failure(at: "unsafeMethods", "is \(value.kind): write true or false")
-        }
-        return bool
     }
 
     private static var delays: [(String, WritableKeyPath<Self, Duration>)] {

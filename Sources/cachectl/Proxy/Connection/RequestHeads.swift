@@ -38,8 +38,10 @@ struct RequestHeads {
     private var state = State.head
     /// The beginning of a head.
     private var pending = ByteBuffer()
-    /// The offset in the pending bytes from which the end of the head is searched.
+    /// The number of pending bytes in which the end of the head was searched.
     private var searched = 0
+    /// The bits that these bytes have.
+    private var bits: UInt8 = 0
     /// The offset of the end of the first line; `nil` before it has come.
     private var lineEnd: Int?
 
@@ -103,10 +105,12 @@ struct RequestHeads {
 
     private mutating func whole(_ end: Int, rest received: inout ByteBuffer) -> Step? {
         if let problem = versionProblem { return refused(problem) }
-        (searched, lineEnd) = (0, nil)
         defer {
             received = pending
             pending = ByteBuffer()
+            searched = 0
+            bits = 0
+            lineEnd = nil
         }
         return pending.readSlice(length: end).map { head($0) }
     }
@@ -172,14 +176,15 @@ struct RequestHeads {
 
     private mutating func endOfHead() -> HeadEnd {
         pending.withUnsafeReadableBytes { bytes in
-            var index = searched
-            while index < bytes.count, let feed = bytes[index...].firstIndex(of: 0x0A) {
-                guard feed > 0, bytes[feed - 1] == 0x0D else { return .bareFeed }
-                if feed >= 3, bytes[feed - 2] == 0x0A { return .found(feed + 1) }
-                if lineEnd == nil { lineEnd = feed - 1 }
-                index = feed + 1
+            while searched < bytes.count {
+                let index = searched
+                searched += 1
+                bits |= bytes[index]
+                guard bytes[index] == 0x0A else { continue }
+                guard index > 0, bytes[index - 1] == 0x0D else { return .bareFeed }
+                if index >= 3, bytes[index - 2] == 0x0A { return .found(index + 1) }
+                if lineEnd == nil { lineEnd = index - 1 }
             }
-            searched = bytes.count
             return .missing
         }
     }
@@ -190,8 +195,7 @@ struct RequestHeads {
 
     private func head(_ bytes: ByteBuffer) -> Step {
         let method = String(decoding: bytes.readableBytesView.prefix { $0 != 0x20 }, as: UTF8.self)
-        let isASCII = bytes.withUnsafeReadableBytes { bytes in bytes.reduce(0, |) < 0x80 }
-        guard !isASCII || !Self.known.contains(method) else { return .head(bytes, method: method) }
+        guard bits >= 0x80 || !Self.known.contains(method) else { return .head(bytes, method: method) }
         var head = ByteBuffer()
         head.reserveCapacity(bytes.readableBytes + 64)
         head.writeString(Self.known.contains(method) ? method : "PUT")

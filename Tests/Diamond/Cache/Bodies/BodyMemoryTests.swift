@@ -9,8 +9,9 @@ import Testing
 
 /// Runs without other tests, because it measures the whole process.
 @Suite(
-    .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
-    .timeLimit(.minutes(5))) struct `A stored body of 100 MiB`
+    "A stored body of 100 MiB", .serialized,
+    .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
+    .timeLimit(.minutes(5))) struct BodyMemoryTests
 {
     private static let count = 100 << 20
 

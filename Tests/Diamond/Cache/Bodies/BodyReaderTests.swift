@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Reading a body in pieces` {
+@Suite("Reading a body in pieces") struct BodyReaderTests {
     private let store = BodyStore()
     private let body = Data.noise(1_000_000)
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A recorded download` {
+@Suite("A recorded download") struct KeptDownloadTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
     private let events = RecordedSealEvents()

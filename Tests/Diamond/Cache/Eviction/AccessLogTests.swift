@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `Accesses that wait to be written` {
+@Suite("Accesses that wait to be written") struct WaitingAccessesTests {
     private func access(_ prefix: Int64, second: Int64 = 0, _ kind: CacheAccess.Kind = .hit) -> CacheAccess {
         CacheAccess(prefix: prefix, bodySize: 10, entrySize: 20, second: second, kind: kind)
     }
@@ -68,7 +68,7 @@ import Testing
     }
 }
 
-@Suite struct `The record of accesses` {
+@Suite("The record of accesses") struct AccessLogTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     /// The clock's time in seconds.

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `Compressed bodies` {
+@Suite("Compressed bodies") struct BodyCompressionTests {
     let temporary = TemporaryStore()
     private let events = RecordedSealEvents()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A damaged store` {
+@Suite("A damaged store") struct CacheDamageTests {
     enum Damage: CaseIterable { case flip, cut }
 
     /// The files of a store, and a record of its entries.

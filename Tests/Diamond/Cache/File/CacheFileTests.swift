@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The file of a store` {
+@Suite("The file of a store") struct CacheFileTests {
     let temporary = TemporaryStore()
     private let events = RecordedCacheEvents()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The changes that a process has made itself` {
+@Suite("The changes that a process has made itself") struct OwnChangesTests {
     @Test func `a change is of this process if it comes after the last number, up to the newest`() {
         let changes = OwnChanges()
         changes.add(after: 3, upTo: 5)

@@ -8,7 +8,7 @@ import Testing
 @testable import DiamondInspection
 
 /// Every version, oldest first. The file of the newest version has the form that the cache writes now.
-@Suite struct `A store of an older program` {
+@Suite("A store of an older program") struct StoreFixtureTests {
     let temporary = TemporaryStore()
 
     @Test(arguments: StoreFixture.versions) func `a store of an older program is read to the last entry`(

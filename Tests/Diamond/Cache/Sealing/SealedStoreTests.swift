@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A sealed store` {
+@Suite("A sealed store") struct SealedStoreTests {
     let temporary = TemporaryStore()
     private let events = RecordedSealEvents()
 
@@ -419,7 +419,7 @@ import Testing
     }
 }
 
-@Suite struct `AES-GCM` {
+@Suite("AES-GCM") struct AESGCMSealTests {
     private let bytes = Data("bytes".utf8), context = Data("context".utf8)
 
     @Test(arguments: [16, 24, 32]) func `AES-GCM opens what it has sealed, with another ciphertext each time`(

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `Queries of a sealed store` {
+@Suite("Queries of a sealed store") struct SealedUseTests {
     let temporary = TemporaryStore()
 
     private func filled() async throws -> Cache {

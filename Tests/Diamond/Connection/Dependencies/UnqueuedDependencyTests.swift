@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A dependency that was not enqueued` {
+@Suite("A dependency that was not enqueued", .timeLimit(.minutes(5))) struct UnqueuedDependencyTests {
     /// Answers with the `Authorization` field, or else with the URL.
     private let transport = StubTransport { request throws(TransportError) in
         .stub(body: request.headers[.authorization] ?? request.url)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A body of files and parts` {
+@Suite("A body of files and parts", .timeLimit(.minutes(5))) struct EngineUploadTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
 
@@ -81,7 +81,7 @@ import Testing
     }
 
     private func form(_ request: Request) throws -> String {
-        try CanonicalForm(of: request, rules: `The canonical form`.rules).text
+        try CanonicalForm(of: request, rules: CanonicalFormTests.rules).text
     }
 
     private func form(_ parts: MultipartPart...) throws -> String {

@@ -27,7 +27,7 @@ private final class WaitingClient: GatewayClient {
 }
 
 /// RFC 9111 section 4: a cache may combine several requests into one.
-@Suite(.timeLimit(.minutes(5))) struct `The clients of a gateway` {
+@Suite("The clients of a gateway", .timeLimit(.minutes(5))) struct GatewaySharingTests {
     private static let fresh: HTTPFields = [.cacheControl: "max-age=3600"]
 
     private let temporary = TemporaryStore()
@@ -351,7 +351,7 @@ private final class WaitingClient: GatewayClient {
     }
 }
 
-@Suite struct `The keys of requests whose responses are not shared` {
+@Suite("The keys of requests whose responses are not shared") struct UnsharedKeysTests {
     private func key(_ number: Int) -> RequestKey { RequestKey(of: Array("\(number)".utf8)) }
 
     @Test func `are at most a thousand, the newest`() {

@@ -35,7 +35,7 @@ private final class CollectingClient: GatewayClient {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The engine of a gateway` {
+@Suite("The engine of a gateway", .timeLimit(.minutes(5))) struct GatewayTests {
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60"]
 
     private let temporary = TemporaryStore()
@@ -319,7 +319,7 @@ extension Gateway {
     enum Superseding { case tooLarge, unstorable, gone }
 }
 
-@Suite struct `A request that a gateway forwards` {
+@Suite("A request that a gateway forwards") struct ForwardedRequestTests {
     private func key(_ target: String, _ method: HTTPRequest.Method = .get) throws -> RequestKey {
         let request = Request(forwarding: method, origin: "http://h:8080", target: target, headers: [:])
         return try CanonicalForm(of: WireRequest(request), rules: KeyRules()).key

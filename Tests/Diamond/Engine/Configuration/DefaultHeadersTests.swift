@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The default headers` {
+@Suite("The default headers") struct DefaultHeadersTests {
     @Test(
         arguments: [
             ([], nil), (["de"], "de"), (["de-CH", "fr"], "de-CH, fr;q=0.9"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The defaults of an engine's requests` {
+@Suite("The defaults of an engine's requests") struct RequestDefaultsTests {
     private let transport = StubTransport()
 
     private struct Provider: CredentialProvider {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `RFC 9111 section 5.2` {
+@Suite("RFC 9111 section 5.2") struct CacheControlTests {
     private static func control(_ change: (inout CacheControl) -> Void) -> CacheControl {
         var control = CacheControl([:])
         change(&control)
@@ -70,7 +70,7 @@ import Testing
     }
 }
 
-@Suite struct `RFC 9111 section 5.4` {
+@Suite("RFC 9111 section 5.4") struct PragmaTests {
     private static let pragma = HTTPField.Name("Pragma") ?? .cacheControl
 
     @Test(
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-@Suite struct `RFC 9111 section 1.2.2` {
+@Suite("RFC 9111 section 1.2.2") struct DeltaSecondsTests {
     @Test(arguments: [
         ("2147483647", 2_147_483_647), ("2147483648", 1 << 31), ("2147483649", 1 << 31),
         ("99999999999999999999999999", 1 << 31), ("0", 0),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The decision what to do for a request` {
+@Suite("The decision what to do for a request") struct CacheDecisionTests {
     /// The stored responses of the table.
     enum Stored: CaseIterable {
         case nothing, fresh, stale, staleWithValidator, silent, noCache, invalidated, forOneUser

@@ -16,7 +16,7 @@ private func freshness(
         headers: headers, CacheControl(headers), status: status, kind: kind, sentAt: now - duration, receivedAt: now)
 }
 
-@Suite struct `RFC 9111 section 4.2.1` {
+@Suite("RFC 9111 section 4.2.1") struct FreshnessTests {
     @Test(
         arguments: [
             ([.cacheControl: "max-age=60"], 60_000), ([.cacheControl: "max-age=60, max-age=10"], 60_000),
@@ -46,7 +46,7 @@ private func freshness(
     private static let minute = "Sun, 06 Nov 1994 08:50:37 GMT"
 }
 
-@Suite struct `RFC 9111 section 4.2.2` {
+@Suite("RFC 9111 section 4.2.2") struct HeuristicFreshnessTests {
     private static let hundredSeconds = "Sun, 06 Nov 1994 08:47:57 GMT"
 
     @Test(
@@ -87,7 +87,7 @@ private func freshness(
     }
 }
 
-@Suite struct `RFC 9111 section 4.2.3` {
+@Suite("RFC 9111 section 4.2.3") struct AgeCalculationTests {
     @Test(
         arguments: [
             ([:], 0, 0), ([:], 1500, 1500), ([.age: "10"], 0, 10_000), ([.age: "10"], 2000, 12_000),
@@ -104,7 +104,7 @@ private func freshness(
     }
 }
 
-@Suite struct `RFC 9111 section 5.1` {
+@Suite("RFC 9111 section 5.1") struct AgeFieldTests {
     @Test(
         arguments: [
             ([.age: "70, 5"], 70_000), ([.age: "70,\u{301}"], 70_000), ([.age: ", 70"], 70_000),
@@ -117,7 +117,7 @@ private func freshness(
     }
 }
 
-@Suite struct `RFC 9111 section 5.3` {
+@Suite("RFC 9111 section 5.3") struct ExpiresTests {
     @Test(
         arguments: [
             ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date], 60_000),

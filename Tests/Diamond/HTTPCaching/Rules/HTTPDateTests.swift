@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A date of HTTP` {
+@Suite("A date of HTTP") struct HTTPDateTests {
     static let now: Int64 = 1_767_225_600_000  // 2026
 
     @Test(

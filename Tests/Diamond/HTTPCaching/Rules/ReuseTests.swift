@@ -25,7 +25,7 @@ private func decide(
         now: age * 1000, stored: stored, policy: policy, request: request.map { CacheControl([.cacheControl: $0]) })
 }
 
-@Suite struct `RFC 9111 section 5.2.1` {
+@Suite("RFC 9111 section 5.2.1") struct ReuseTests {
     @Test(
         arguments: [
             (50, "max-age=50", .serve(.cache)), (51, "max-age=50", load), (50, "max-age=200", .serve(.cache)),
@@ -101,7 +101,7 @@ private func decide(
     }
 }
 
-@Suite struct `RFC 9111 section 4.2.4` {
+@Suite("RFC 9111 section 4.2.4") struct StaleReuseTests {
     private static let flags: [StoredResponse.Flags] = [.noCache, .mustRevalidate, .invalidated]
 
     @Test(arguments: flags) func `a stale response that must be validated is never served`(flag: StoredResponse.Flags) {
@@ -122,7 +122,7 @@ private func decide(
     }
 }
 
-@Suite struct `RFC 5861 section 3` {
+@Suite("RFC 5861 section 3") struct StaleWhileRevalidateTests {
     private static let control = "max-age=100, stale-while-revalidate=50"
 
     @Test(
@@ -147,7 +147,7 @@ private func decide(
     }
 }
 
-@Suite struct `RFC 5861 section 4` {
+@Suite("RFC 5861 section 4") struct StaleIfErrorTests {
     private static let control = "max-age=100, stale-if-error=50"
 
     @Test(
@@ -165,7 +165,7 @@ private func decide(
     }
 }
 
-@Suite struct `RFC 8246 section 2` {
+@Suite("RFC 8246 section 2") struct ImmutableTests {
     @Test(
         arguments: [
             (50, "immutable", "max-age=0", .serve(.cache)), (50, "immutable", "max-age=10", .serve(.cache)),

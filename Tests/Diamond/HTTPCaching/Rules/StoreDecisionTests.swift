@@ -20,7 +20,7 @@ private func decide(
 private let explicit: HTTPFields = [.cacheControl: "max-age=60"]
 private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-@Suite struct `RFC 9111 section 3` {
+@Suite("RFC 9111 section 3") struct StoreDecisionTests {
     @Test(
         arguments: [
             (.get, 200, [:], true), (.query, 200, [:], true), (.head, 200, [:], false), (.post, 200, [:], false),
@@ -63,7 +63,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `RFC 9111 section 3.5` {
+@Suite("RFC 9111 section 3.5") struct AuthorizedStoreTests {
     @Test(
         arguments: [
             ("max-age=60", false), ("", false), ("public", true), ("must-revalidate", true), ("s-maxage=60", true),
@@ -76,7 +76,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `Responses to one user of a shared cache` {
+@Suite("Responses to one user of a shared cache") struct SharedCacheUserTests {
     private static let dated: HTTPFields = [.lastModified: modified]
 
     private static func decide(
@@ -150,7 +150,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `RFC 9111 section 5.2.2.3` {
+@Suite("RFC 9111 section 5.2.2.3") struct MustUnderstandTests {
     @Test(
         arguments: [
             (200, "no-store, must-understand, max-age=60", true), (404, "must-understand, no-store", true),
@@ -165,7 +165,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `RFC 9111 sections 5.2.2.4 and 5.2.2.7` {
+@Suite("RFC 9111 sections 5.2.2.4 and 5.2.2.7") struct QualifiedDirectiveTests {
     private static let fields: HTTPFields = [.eTag: "\"1\"", .lastModified: modified, .contentType: "text/plain"]
 
     @Test(
@@ -194,7 +194,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `RFC 9111 sections 5.2.2.2, 5.2.2.8 and 5.2.2.10` {
+@Suite("RFC 9111 sections 5.2.2.2, 5.2.2.8 and 5.2.2.10") struct RevalidationDirectiveTests {
     @Test(
         arguments: [
             ("must-revalidate", true, true), ("proxy-revalidate", false, true), ("s-maxage=60", false, true),
@@ -210,7 +210,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `RFC 9111 section 3.1` {
+@Suite("RFC 9111 section 3.1") struct StoredFieldsTests {
     @Test func `fields of the connection and Set-Cookie are not stored`() throws {
         let headers: HTTPFields = [
             .connection: "close, X-Hop,\u{301}", .proxyAuthenticate: "Basic", .proxyAuthorization: "Basic YTpi",
@@ -227,7 +227,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `RFC 9111 section 3.2` {
+@Suite("RFC 9111 section 3.2") struct UpdatedFieldsTests {
     @Test func `many confirmations add no more fields than the limit for one response`() {
         var headers: HTTPFields = [.eTag: "\"1\""]
         for round in 0..<8 {
@@ -290,7 +290,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     }
 }
 
-@Suite struct `RFC 9111 section 4.3.4` {
+@Suite("RFC 9111 section 4.3.4") struct FresheningTests {
     private static let days = ["Sun, 06 Nov 1994 08:49:37 GMT", "Mon, 07 Nov 1994 08:49:37 GMT"]
 
     @Test(

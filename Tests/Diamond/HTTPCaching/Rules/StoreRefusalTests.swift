@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The reason of a decision not to store` {
+@Suite("The reason of a decision not to store") struct StoreRefusalTests {
     struct Row: Sendable {
         var method = HTTPRequest.Method.get
         var status = 200

@@ -7,7 +7,7 @@ import Testing
 private let cdn = HTTPField.Name("CDN-Cache-Control") ?? .cacheControl
 private let own = HTTPField.Name("Own-Cache-Control") ?? .cacheControl
 
-@Suite struct `RFC 9213 section 2.1` {
+@Suite("RFC 9213 section 2.1") struct TargetedFieldTests {
     private static func control(_ change: (inout CacheControl) -> Void) -> CacheControl {
         var control = CacheControl([:])
         control.isTargeted = true
@@ -49,7 +49,7 @@ private let own = HTTPField.Name("Own-Cache-Control") ?? .cacheControl
     }
 }
 
-@Suite struct `RFC 9213 section 2.2` {
+@Suite("RFC 9213 section 2.2") struct TargetedFieldListTests {
     @Test(
         arguments: [
             ([cdn: "max-age=60", .cacheControl: "max-age=5"], 60), ([cdn: "public", .cacheControl: "max-age=5"], nil),

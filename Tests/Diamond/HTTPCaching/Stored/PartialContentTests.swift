@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A response whose transfer broke` {
+@Suite("A response whose transfer broke") struct PartialContentTests {
     static let whole: HTTPFields = [.contentLength: "10", .eTag: "\"a\""]
     static let dated: HTTPFields = [
         .contentLength: "10", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", .date: "Sun, 06 Nov 1994 08:50:37 GMT",

@@ -17,7 +17,7 @@ private func part(
     return StoredPart(stored, count: body.count, now: 0)
 }
 
-@Suite struct `RFC 9111 section 3.3, parts of a response` {
+@Suite("RFC 9111 section 3.3, parts of a response") struct StoredPartTests {
     @Test func `a part is stored as a 206, or as a 200 if it begins at the first byte`() throws {
         let middle = try #require(part(2..<5))
         #expect(middle.range == 2..<5 && middle.length == 10 && middle.stored.status == 206)
@@ -48,7 +48,7 @@ private func part(
     }
 }
 
-@Suite struct `RFC 9111 section 3.4, combining parts` {
+@Suite("RFC 9111 section 3.4, combining parts") struct CombinedPartsTests {
     private func text(_ addition: StoredPart.Addition) -> String {
         switch addition {
         case .keep: "keep"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The fields that select a variant` {
+@Suite("The fields that select a variant") struct VariantFieldsTests {
     private let rules = KeyRules()
 
     @Test(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The range of an answer` {
+@Suite("The range of an answer") struct ContentRangeTests {
     @Test(
         arguments: [
             ("bytes 5-9/10", .bytes(5...9, length: 10)), ("bytes 0-0/1", .bytes(0...0, length: 1)),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The decision on an answer to HEAD` {
+@Suite("The decision on an answer to HEAD") struct HeadDecisionTests {
     private static let full: HTTPFields = [.eTag: "\"1\"", .lastModified: monday, .contentLength: "4"]
     private static let monday = "Mon, 07 Nov 1994 08:49:37 GMT"
     private static let sunday = "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -9,7 +9,7 @@ private let sunday = "Sun, 06 Nov 1994 08:49:37 GMT"
 private let both: HTTPFields = [.eTag: "\"a\"", .lastModified: monday]
 private let dated: HTTPFields = [.lastModified: monday]
 
-@Suite struct `RFC 9111 section 4.3.1, a validation with conditions of the caller` {
+@Suite("RFC 9111 section 4.3.1, a validation with conditions of the caller") struct CallerConditionsTests {
     @Test(
         arguments: [
             (both, [:], .stored, [.ifNoneMatch: "\"a\"", .ifModifiedSince: monday]),
@@ -42,7 +42,7 @@ private let dated: HTTPFields = [.lastModified: monday]
     }
 }
 
-@Suite struct `RFC 9111 section 4.3.4, a 304 to conditions of stored response and caller` {
+@Suite("RFC 9111 section 4.3.4, a 304 to conditions of stored response and caller") struct NotModifiedDecisionTests {
     private func decision(
         _ headers: HTTPFields, own: HTTPFields, stored: HTTPFields = both, isValidating: Bool = true
     ) -> NotModifiedDecision {
@@ -82,7 +82,7 @@ private let dated: HTTPFields = [.lastModified: monday]
     }
 }
 
-@Suite struct `RFC 9111 section 4.3.4, a 304 to the tags of several variants` {
+@Suite("RFC 9111 section 4.3.4, a 304 to the tags of several variants") struct VariantTagsTests {
     private func stored(_ headers: HTTPFields) -> StoredResponse {
         StoredResponse(
             status: 200, headerBlock: HeaderBlock.bytes(of: headers), body: Data(), storedAt: 0, initialAge: 0,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `RFC 9110 section 14, range requests` {
+@Suite("RFC 9110 section 14, range requests") struct RangeRequestTests {
     @Test(
         arguments: [
             ("bytes=0-499", .from(0, through: 499)), ("bytes=500-", .from(500, through: nil)),

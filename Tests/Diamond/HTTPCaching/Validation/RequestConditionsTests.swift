@@ -7,7 +7,7 @@ private let earlier = "Sun, 06 Nov 1994 08:49:36 GMT"
 private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 private let later = "Sun, 06 Nov 1994 09:49:37 GMT"
 
-@Suite struct `RFC 9111 section 4.3.2, a request with conditions of its own` {
+@Suite("RFC 9111 section 4.3.2, a request with conditions of its own") struct RequestConditionsTests {
     private let stored: HTTPFields = [.eTag: "\"a\"", .lastModified: modified, .date: later]
 
     private func form(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The answer to a request for the rest` {
+@Suite("The answer to a request for the rest") struct ResumeDecisionTests {
     private static func decide(
         _ response: HTTPFields, _ received: Int, _ status: Int, _ answer: HTTPFields
     ) throws -> ResumeDecision {
@@ -11,8 +11,8 @@ import Testing
         return ResumeDecision(for: part, status: status, headers: answer)
     }
 
-    private static let whole = `A response whose transfer broke`.whole
-    private static let dated = `A response whose transfer broke`.dated
+    private static let whole = PartialContentTests.whole
+    private static let dated = PartialContentTests.dated
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     @Test(

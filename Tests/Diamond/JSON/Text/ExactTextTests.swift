@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Texts that only look the same` {
+@Suite("Texts that only look the same") struct ExactTextTests {
     private static let (composed, decomposed) = ("\u{E9}", "e\u{301}")
 
     @Test func `texts that only look the same are different`() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Dates of RFC 3339` {
+@Suite("Dates of RFC 3339") struct InternetTimeTests {
     @Test func `each millisecond is written as it was set, and read as it was written`() {
         for base in [1_700_000_000, 0, -1, -62_167_219_200, 253_402_300_799] {
             for millisecond in 0..<1000 {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A set of letters` {
+@Suite("A set of letters") struct LetterSetTests {
     private func letters(_ text: String) -> LetterSet { text.withBytes { LetterSet(of: $0) } }
 
     @Test func `a letter set has the letters of a name in any case and any order`() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The queue of one lane` {
+@Suite("The queue of one lane") struct LaneQueueTests {
     private static let count = 20_000
 
     private var numbers = SlotMap<Void>()

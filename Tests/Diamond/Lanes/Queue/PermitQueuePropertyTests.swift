@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The permit queue compared with a plain one` {
+@Suite("The permit queue compared with a plain one") struct PermitQueuePropertyTests {
     @Test func `the permit queue admits the same requests as a plain queue, and reserves for the same ones`() {
         var pair = Pair(seed: Effort.seed)
         var (differs, hasReserved) = (false, false)

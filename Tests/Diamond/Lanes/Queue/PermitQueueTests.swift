@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The permit queue` {
+@Suite("The permit queue") struct PermitQueueTests {
     private func place(_ origin: String, _ lane: Lane = .default) -> PermitScope {
         PermitScope(lane: lane, origin: origin)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A hold of many jobs` {
+@Suite("A hold of many jobs", .timeLimit(.minutes(5))) struct ReplayHoldTests {
     let temporary = TemporaryStore()
 
     private func requests(_ count: Int) -> [Request] {

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite struct `Administration of a replay queue` {
+@Suite("Administration of a replay queue") struct ReplayAdministrationTests {
     let files = TemporaryStore()
 
     private func request(_ policy: ReplayPolicy = .durable, body: Int = 1) -> Request {

@@ -26,7 +26,7 @@ struct ImmediateClock: Clock {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct `The queue on a failing disk` {
+@Suite("The queue on a failing disk", .timeLimit(.minutes(10))) struct ReplayFaultTests {
     /// A sequence of operations of a queue, on a disk of its own, with those that were acknowledged.
     private struct QueueScenario {
         let temporary = TemporaryStore()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A replayer with paused lanes` {
+@Suite("A replayer with paused lanes", .timeLimit(.minutes(5))) struct PausedLaneTests {
     private let fixture = ReplayFixture()
 
     private func note(in lane: Lane) -> Request {

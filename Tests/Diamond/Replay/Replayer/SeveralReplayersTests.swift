@@ -9,7 +9,8 @@ import Testing
 @testable import Diamond
 
 /// Processes of the operating system on one queue, with a server that counts their requests.
-@Suite(.timeLimit(.minutes(Effort.rounds(15, soaking: 120)))) struct `A queue that several processes use` {
+@Suite("A queue that several processes use", .timeLimit(.minutes(Effort.rounds(15, soaking: 120))))
+struct SeveralReplayersTests {
     let temporary = TemporaryStore()
     let run = UUID().uuidString
 

@@ -32,7 +32,7 @@ enum QueueFixture {
 }
 
 /// Every version, oldest first, with a job in each state, and one for each name that a request stores.
-@Suite struct `A queue of an older program` {
+@Suite("A queue of an older program") struct QueueFixtureTests {
     private let fixture = ReplayFixture()
     private var store: Store { fixture.temporary.store }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The history of a replay queue` {
+@Suite("The history of a replay queue") struct ReplayHistoryTests {
     let temporary = TemporaryStore()
     let time = ManualClock()
 

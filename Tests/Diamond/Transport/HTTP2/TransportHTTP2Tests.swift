@@ -7,7 +7,8 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `An exchange over HTTP/2` {
+@Suite("An exchange over HTTP/2", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
+struct TransportHTTP2Tests {
     @Test(arguments: TransportKind.overHTTP2)
     func `an HTTP/2 exchange shares its connection with many others`(kind: TransportKind) async throws {
         let waiting = Guarded<[HTTP2Exchange]>([])
@@ -183,7 +184,8 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `A request over HTTP/2` {
+@Suite("A request over HTTP/2", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
+struct HTTP2RequestTests {
     private func engine(_ transport: any Transport, attempts: Int = 3) -> Engine {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = transport

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A connection of cachectl proxy, with hits in memory` {
+@Suite("A connection of cachectl proxy, with hits in memory", .timeLimit(.minutes(5))) struct HitResponderTests {
     /// An origin whose responses have their target as the body. Those below `/stored` are fresh for ten minutes.
     private static func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { request in

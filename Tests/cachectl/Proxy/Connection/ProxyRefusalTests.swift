@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `cachectl proxy refuses` {
+@Suite("cachectl proxy refuses", .timeLimit(.minutes(5))) struct ProxyRefusalTests {
     private static let chunk = "0\r\n\r\n"
     private static let spaces = String(repeating: "x", count: 1000)
 
