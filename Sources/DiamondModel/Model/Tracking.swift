@@ -1,8 +1,8 @@
 import Diamond
 
-/// The state of a model, without its values.
+/// The state of a model, without its values. It cannot be copied, because that is slow: reading a part of it does not.
 @usableFromInline
-struct Tracking {
+struct Tracking: ~Copyable {
     /// The last JSON of the server, including unknown members; `nil` for an object that was never synced.
     var source: [String: JSONValue]?
     @usableFromInline var repairs: [Repair] = []
@@ -46,6 +46,12 @@ struct Tracking {
     var isForwarding = false
     /// Whether the model and its nested models are being read. Breaks cycles.
     var isVisiting = false
+
+    /// Whether a change of a property without rules only has to set its dirty bit, and to be reported.
+    @inlinable var isPlain: Bool { transactionDepth == 0 && repairs.isEmpty && rejections.isEmpty }
+
+    /// Whether changes are reported.
+    @inlinable var isObserved: Bool { !links.isEmpty || observers != nil }
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 
@@ -104,7 +110,7 @@ struct DirtyProperty {
 class OwnerLink {
     let model: Model
     /// The index in the model's links. A model may have very many, such as the author of all rows of a list.
-    private var index: Int
+    private var index: UInt32
     /// The number of earlier links of the model.
     let number: UInt32
 
@@ -112,7 +118,7 @@ class OwnerLink {
         self.model = model
         number = model.tracking.linkCount
         model.tracking.linkCount &+= 1
-        index = model.tracking.links.count
+        index = UInt32(model.tracking.links.count)
         model.tracking.links.append(.passUnretained(self))
         model.linkChildren()
     }
@@ -120,7 +126,7 @@ class OwnerLink {
     deinit {
         let last = model.tracking.links.removeLast()
         if last.toOpaque() == Unmanaged.passUnretained(self).toOpaque() { return }
-        model.tracking.links[index] = last
+        model.tracking.links[Int(index)] = last
         last._withUnsafeGuaranteedRef { $0.index = index }
     }
 
