@@ -3,8 +3,8 @@ import Diamond
 /// The state of a model, without its values. It cannot be copied, because that is slow: reading a part of it does not.
 @usableFromInline
 struct Tracking: ~Copyable {
-    /// The last JSON of the server, including unknown members; `nil` for an object that was never synced.
-    var source: [String: JSONValue]?
+    /// The members of ``source``.
+    var members: SourceMembers?
     @usableFromInline var repairs: [Repair] = []
     /// The properties that were set since the last sync, with their values as of then.
     @usableFromInline var dirty: ContiguousArray<DirtyProperty> = []
@@ -52,6 +52,19 @@ struct Tracking: ~Copyable {
 
     /// Whether changes are reported.
     @inlinable var isObserved: Bool { !links.isEmpty || observers != nil }
+
+    /// The last JSON of the server, including unknown members; `nil` for an object that was never synced. Each reading
+    /// makes a dictionary.
+    var source: [String: JSONValue]? {
+        get { members?.object }
+        set {
+            let names = members?.names ?? []
+            members = newValue.map { SourceMembers($0, names: names) ?? SourceMembers($0) }
+        }
+    }
+
+    /// Whether the object was synced.
+    var hasSource: Bool { members != nil }
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 
