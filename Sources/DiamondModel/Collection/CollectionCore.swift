@@ -385,6 +385,6 @@ extension CollectionCore {
             modelObservers.notify(event)
             report(.changed(event))
         }
-        if let owner, let ownerProperty { owner.receive(event, from: ownerProperty) }
+        if let ownerProperty, let owner { owner.receive(event, from: ownerProperty) }
     }
 }

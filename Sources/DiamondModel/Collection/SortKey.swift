@@ -57,7 +57,7 @@ struct SortRule {
     let precedes: (Model, Model) -> Bool
     /// Returns the order of other models and the given one: negative for a model that sorts before it.
     let comparison: (Model) -> (Model) -> Int
-    /// Returns the indexes of models in their order and, if it is asked for, the ranges of two and more with equal keys.
+    /// Returns the indexes of models in their order and, if asked for, the ranges of two and more with equal keys.
     let sort: (_ models: [Model], _ hasTies: Bool) -> (order: [Int], ties: [Range<Int>])
     /// Returns a function that tells whether a model's key has the same value as the given model's has now; `nil` if
     /// the key is not known.

@@ -44,7 +44,6 @@ extension Model {
         put(property, from: old, to: new, areSame: { $0 === $1 }, store: store)
     }
 
-
     @inlinable
     final func put<Owner: Model, Value>(
         _ property: Property<Owner, Value>, from old: Value, to new: Value, areSame: (Value, Value) -> Bool,

@@ -116,7 +116,8 @@ final class RowList {
             guard let first = firstRows[place]?.takeUnretainedValue() else { continue }
             if first.isSorted { return (first, place) }
             let rows = chunks[place].rows
-            if let row = sortedPlace(in: rows, from: 1, to: rows.count) { return (rows[row].takeUnretainedValue(), place) }
+            guard let row = sortedPlace(in: rows, from: 1, to: rows.count) else { continue }
+            return (rows[row].takeUnretainedValue(), place)
         }
         return nil
     }

@@ -20,7 +20,7 @@ extension Benchmark {
             Benchmark(
                 name: "collection-changes",
                 method:
-                    "22,000 changes among 100,000 rows with their change set, to Heckel's difference of both arrays of models",
+                    "22,000 changes among 100,000 rows with their change set, to Heckel's difference of two arrays",
                 unit: "x Heckel",
                 target: .atMost(1.2),
                 measure: { try Collections.changes() }

@@ -3,22 +3,23 @@ import DiamondModel
 import Foundation
 
 extension Benchmark {
-    static let models = writes + [
-        Benchmark(
-            name: "model-set",
-            method: "setting a tracked property, to setting one of an @Observable class",
-            unit: "x @Observable",
-            target: .atMost(1.5),
-            measure: { Models.sets() }
-        ),
-        Benchmark(
-            name: "model-decode",
-            method: "decoding 10,000 objects of ten properties, to synthesized Codable structs of JSONDecoder",
-            unit: "x Codable",
-            target: .atMost(1.2),
-            measure: { try Models.decoding() }
-        ),
-    ]
+    static let models =
+        writes + [
+            Benchmark(
+                name: "model-set",
+                method: "setting a tracked property, to setting one of an @Observable class",
+                unit: "x @Observable",
+                target: .atMost(1.5),
+                measure: { Models.sets() }
+            ),
+            Benchmark(
+                name: "model-decode",
+                method: "decoding 10,000 objects of ten properties, to synthesized Codable structs of JSONDecoder",
+                unit: "x Codable",
+                target: .atMost(1.2),
+                measure: { try Models.decoding() }
+            ),
+        ]
 
     private static let writes = Models.Audience.allCases.map { audience in
         Benchmark(
