@@ -174,7 +174,7 @@ extension Model {
     @usableFromInline
     final func report(_ property: AnyProperty, old: Any, new: Any, hasStateChange: Bool) {
         let change = PropertyChange(property: property, of: self, old: old, new: new)
-        report(ModelEvent(model: self, changes: [change], source: .user, hasStateChange: hasStateChange))
+        report(ModelEvent(change, of: self, hasStateChange: hasStateChange))
     }
 
     private func report(_ event: ModelEvent) {

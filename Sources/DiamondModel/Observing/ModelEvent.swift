@@ -63,16 +63,25 @@ public struct ModelEvent {
     public let source: ChangeSource
     /// Whether ``Model/isNew``, ``Model/isDirty`` or ``Model/hasQueuedSaves`` may have changed.
     let hasStateChange: Bool
+    /// The number of nested models on the longest path of the changes.
+    let depth: Int
 
     init(model: Model, changes: [PropertyChange], source: ChangeSource, hasStateChange: Bool) {
         self.model = model
         self.changes = changes
         self.source = source
         self.hasStateChange = hasStateChange
+        depth = changes.lazy.map(\.depth).max() ?? 0
     }
 
-    /// The number of nested models on the longest path of the changes.
-    var depth: Int { changes.lazy.map(\.depth).max() ?? 0 }
+    /// Creates the event of one change of a property that the user has set.
+    init(_ change: PropertyChange, of model: Model, hasStateChange: Bool) {
+        self.model = model
+        changes = [change]
+        source = .user
+        self.hasStateChange = hasStateChange
+        depth = 0
+    }
 
     /// The change of a property of the model itself.
     public subscript<Owner: Model, Value>(property: Property<Owner, Value>) -> ValueChange<Value>? {
