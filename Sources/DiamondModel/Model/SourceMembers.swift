@@ -28,7 +28,12 @@ struct SourceMembers: Equatable {
 
     /// Returns whether the members include those of an object.
     func include(_ other: [String: JSONValue]) -> Bool {
-        if names.count == other.count { return zip(names, values).allSatisfy { other.value(named: $0) == $1 } }
+        // To compare a few names is faster than to hash one.
+        if names.count <= 16 {
+            return other.allSatisfy { name, value in
+                names.firstIndex { $0 == name && $0.isExactly(name) }.map { values[$0] == value } ?? false
+            }
+        }
         let object = object
         return other.allSatisfy { name, value in object.value(named: name) == value }
     }

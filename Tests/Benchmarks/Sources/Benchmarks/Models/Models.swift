@@ -93,7 +93,9 @@ enum Models {
     }
 
     static func decoded(_ text: Data) throws -> [Row] {
-        guard case .array(let values) = try JSONValue(reading: text) else { return [] }
+        guard case .array(let values) = try JSONValue(reading: text, isolatesFaults: true) else {
+            return []
+        }
         return try values.map { try Row(json: $0) }
     }
 
