@@ -60,6 +60,7 @@ extension CollectionCore {
     private func rows(since snapshot: [(section: SectionRecord, entries: [Entry])]) -> [BatchPlan.RowChange]? {
         let remaining = snapshot.map { sectionsByKey[$0.section.key] === $0.section }
         var paths: [RowPath] = []
+        defer { for old in snapshot { for entry in old.entries { entry.mark = -1 } } }
         for (section, old) in snapshot.enumerated() where remaining[section] {
             for (row, entry) in old.entries.enumerated() {
                 entry.mark = Int32(paths.count)

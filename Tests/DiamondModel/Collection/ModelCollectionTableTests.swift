@@ -28,6 +28,22 @@ import Testing
         #expect(game.problem == nil, "seed \(Effort.seed)")
     }
 
+    @Test func `A table shows rows that were hidden by a change that was too large for a change set`() throws {
+        let items = try ModelCollection((0..<600).map { Item.make($0) })
+        items.resetLimit = 100
+        let table = CollectionTable(items)
+        items.transaction {
+            items.filters["even"] = Filter { $0.id % 2 == 0 }
+            items.sortKeys = [.by(\.id, order: .reverse, named: "id")]
+        }
+        #expect(table.resets == 1)
+        items.resetLimit = .max
+        items.filters = [:]
+        #expect(table.batches == 1)
+        #expect(table.failure == nil)
+        #expect(table.counts == [600])
+    }
+
     @Test func `Rows have their old indexes while very many rows enter between them`() throws {
         let items = try ModelCollection((0..<400).map { Item.make($0) })
         items.resetLimit = .max
