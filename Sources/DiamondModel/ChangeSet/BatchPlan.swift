@@ -26,10 +26,22 @@ package struct BatchPlan: Equatable {
     /// The rows to configure again after the batch, with old and new paths.
     package private(set) var updates: [Pair] = []
 
-    /// The new index of each remaining section, by its old index.
-    private(set) var newSections: [Int?] = []
-    /// The old index of each remaining section, by its new index.
-    private(set) var oldSections: [Int?] = []
+    /// The indexes of the remaining sections; `nil` if all sections stay as they are.
+    private(set) var sections: Sections?
+
+    /// The indexes of the sections that remain in order.
+    struct Sections: Equatable {
+        /// The new index of each remaining section, by its old index.
+        var new: [Int?]
+        /// The old index of each remaining section, by its new index.
+        var old: [Int?]
+    }
+
+    /// Returns the new index of a section; `nil` for a deleted one.
+    func newSection(_ old: Int) -> Int? { sections.map { $0.new[old] } ?? old }
+
+    /// Returns the old index of a section; `nil` for an inserted one.
+    func oldSection(_ new: Int) -> Int? { sections.map { $0.old[new] } ?? new }
 
     /// The touched rows of a remaining section.
     private struct Touched {
@@ -38,14 +50,19 @@ package struct BatchPlan: Equatable {
         var staying: [MoveMinimizer.Move] = []
     }
 
+    init() {}
+
+    /// Plans a batch that only updates rows.
+    init(updates: [RowPath]) { self.updates = updates.map { Pair(old: $0, new: $0) } }
+
     /// Plans a batch.
     ///
     /// - Parameters:
     ///   - oldSections: The row counts of the old sections.
-    ///   - newSections: The old index of each new section; `nil` for an inserted one.
+    ///   - newSections: The old index of each new section, `nil` for an inserted one; `nil` if all sections stay.
     ///   - rows: The touched rows. All other rows of remaining sections keep their order.
-    init(oldSections: [Int], newSections: [Int?], rows: [RowChange]) {
-        planSections(newSections, oldCount: oldSections.count)
+    init(oldSections: [Int], newSections: [Int?]?, rows: [RowChange]) {
+        if let newSections { planSections(newSections, oldCount: oldSections.count) }
         var touched: [Int: Touched] = [:]
         for row in rows { plan(row, touched: &touched) }
         for (section, rows) in touched {
@@ -58,14 +75,15 @@ package struct BatchPlan: Equatable {
     }
 
     private mutating func planSections(_ sections: [Int?], oldCount: Int) {
-        newSections = Array(repeating: nil, count: oldCount)
-        oldSections = Array(repeating: nil, count: sections.count)
-        for (old, new) in remainingSections(sections) {
-            newSections[old] = new
-            oldSections[new] = old
+        var new = [Int?](repeating: nil, count: oldCount)
+        var old = [Int?](repeating: nil, count: sections.count)
+        for section in remainingSections(sections) {
+            new[section.old] = section.new
+            old[section.new] = section.old
         }
-        deletedSections = newSections.indices.filter { newSections[$0] == nil }
-        insertedSections = oldSections.indices.filter { oldSections[$0] == nil }
+        deletedSections = new.indices.filter { new[$0] == nil }
+        insertedSections = old.indices.filter { old[$0] == nil }
+        self.sections = Sections(new: new, old: old)
     }
 
     /// Returns the old and new indexes of the largest set of sections that keep their order.
@@ -77,8 +95,8 @@ package struct BatchPlan: Equatable {
     }
 
     private mutating func plan(_ row: RowChange, touched: inout [Int: Touched]) {
-        let old = row.old.flatMap { newSections[$0.section] == nil ? nil : $0 }
-        let new = row.new.flatMap { oldSections[$0.section] == nil ? nil : $0 }
+        let old = row.old.flatMap { newSection($0.section) == nil ? nil : $0 }
+        let new = row.new.flatMap { oldSection($0.section) == nil ? nil : $0 }
         switch (old, new) {
         case (let old?, nil):
             deletions.append(old)
@@ -89,7 +107,7 @@ package struct BatchPlan: Equatable {
         case (let old?, let new?):
             if row.isUpdated { updates.append(Pair(old: old, new: new)) }
             if row.isInPlace { return }
-            if newSections[old.section] == new.section {
+            if newSection(old.section) == new.section {
                 touched[old.section, default: Touched()].staying.append(MoveMinimizer.Move(from: old.row, to: new.row))
             } else {
                 moves.append(Pair(old: old, new: new))
@@ -101,12 +119,12 @@ package struct BatchPlan: Equatable {
     }
 
     private func addArrival(at new: RowPath, to touched: inout [Int: Touched]) {
-        guard let old = oldSections[new.section] else { return }
+        guard let old = oldSection(new.section) else { return }
         touched[old, default: Touched()].arriving.append(new.row)
     }
 
     private mutating func minimizeMoves(of rows: Touched, section: Int, oldCount: Int) {
-        guard let newSection = newSections[section] else { return }
+        guard let newSection = newSection(section) else { return }
         let minimal = MoveMinimizer.moves(
             oldCount: oldCount, leaving: rows.leaving, arriving: rows.arriving, staying: rows.staying)
         moves += minimal.map {

@@ -35,6 +35,7 @@ struct MoveMinimizer {
     ///   - staying: The touched rows that stay in the section, with both indexes.
     static func moves(oldCount: Int, leaving: [Int], arriving: [Int], staying: [Move]) -> [Move] {
         if staying.isEmpty { return [] }
+        if leaving.isEmpty, arriving.isEmpty, staying.count == 1 { return staying.filter { $0.from != $0.to } }
         let minimizer = MoveMinimizer(
             oldCount: oldCount,
             touchedOld: (leaving + staying.map(\.from)).sorted(),

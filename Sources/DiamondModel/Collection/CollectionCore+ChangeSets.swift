@@ -3,65 +3,86 @@ import Diamond
 extension CollectionCore {
     /// Returns the changes of the current transaction, before its commit.
     func changes() -> CollectionChanges {
-        var changes = CollectionChanges()
+        let changes = CollectionChanges()
         changes.newGeneration = generation + 1
         changes.origin = origin
-        changes.newCounts = sections.map(\.rows.count)
-        changes.oldCounts = snapshot?.map(\.entries.count) ?? committed.map(\.rows.oldCount)
+        changes.oldCounts = oldCounts
+        changes.newCounts = hasSameRows ? oldCounts : sections.map(\.rows.count)
         if snapshot == nil, touched.count > resetLimit {
             changes.isReset = true
             return changes
         }
-        guard let rows = snapshot.map(rows(since:)) ?? touchedRows(&changes) else {
+        if hasSameRows {
+            for entry in touched { entry.section?.path(newOf: entry).map { changes.after.append(entry, at: $0) } }
+            changes.after.sort()
+            changes.plan = BatchPlan(updates: changes.after.paths)
+            return changes
+        }
+        guard let rows = snapshot.map(rows(since:)) ?? touchedRows(changes) else {
             changes.isReset = true
             return changes
         }
-        let plan = BatchPlan(oldSections: changes.oldCounts, newSections: sections.map(\.oldIndex), rows: rows)
+        let plan = BatchPlan(
+            oldSections: oldCounts, newSections: hasOtherSections ? sections.map(\.oldIndex) : nil, rows: rows)
         if plan.count > resetLimit { changes.isReset = true; return changes }
         changes.plan = plan
-        fill(&changes)
+        fill(changes)
         return changes
     }
 
+    /// Whether no rows were inserted, removed or moved in this transaction.
+    private var hasSameRows: Bool { !hasOtherSections && snapshot == nil && changedSections.isEmpty }
+
     /// Returns the touched rows. Their old paths come from the row lists.
-    private func touchedRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange]? {
-        for (index, section) in sections.enumerated() { section.index = index }
-        return touched.compactMap { entry in
-            let old = entry.oldRow.flatMap { row in
-                row.section.oldIndex.map { RowPath(section: $0, row: row.section.rows.oldIndex(of: row)) }
-            }
-            let new = entry.row.map { row in
-                RowPath(section: row.section.index, row: row.section.rows.newIndex(of: row))
-            }
-            if let old { changes.before[old] = CollectionChanges.Row(entry) }
-            if let new { changes.after[new] = CollectionChanges.Row(entry) }
-            return change(of: entry, from: old, to: new, isInPlace: entry.row === entry.oldRow)
+    private func touchedRows(_ changes: CollectionChanges) -> [BatchPlan.RowChange] {
+        for (index, section) in sections.enumerated() where hasOtherSections { section.index = index }
+        var rows: [BatchPlan.RowChange] = []
+        rows.reserveCapacity(touched.count)
+        for entry in touched {
+            let old = entry.oldChunk?.section.path(oldOf: entry)
+            let new = entry.section?.path(newOf: entry)
+            if old == nil, new == nil { continue }
+            if let old, hasOtherSections || !entry.hasRow { changes.before.append(entry, at: old) }
+            if let new { changes.after.append(entry, at: new) }
+            rows.append(
+                BatchPlan.RowChange(old: old, new: new, isUpdated: entry.isUpdated, isInPlace: entry.isStill))
         }
+        changes.before.sort()
+        changes.after.sort()
+        return rows
     }
 
-    /// Returns all rows, after everything was rearranged. Compares the old and new rows by Heckel's algorithm ("A
-    /// technique for isolating differences between files", 1978). The entries are its symbols.
+    /// Returns the rows of sections that exist before and after the changes, after everything was rearranged. Compares
+    /// the old and new rows by Heckel's algorithm ("A technique for isolating differences between files", 1978). The
+    /// entries are its symbols.
     ///
     /// - Returns: `nil` if it is obvious that there are more moves than a change set may have.
     private func rows(since snapshot: [(section: SectionRecord, entries: [Entry])]) -> [BatchPlan.RowChange]? {
-        var olds: [ObjectIdentifier: (Entry, RowPath)] = [:]
-        olds.reserveCapacity(snapshot.reduce(0) { $0 + $1.entries.count })
-        for (section, old) in snapshot.enumerated() {
+        let remaining = snapshot.map { sectionsByKey[$0.section.key] === $0.section }
+        var paths: [RowPath] = []
+        defer { for old in snapshot { for entry in old.entries { entry.mark = -1 } } }
+        for (section, old) in snapshot.enumerated() where remaining[section] {
             for (row, entry) in old.entries.enumerated() {
-                olds[ObjectIdentifier(entry)] = (entry, RowPath(section: section, row: row))
+                entry.mark = Int32(paths.count)
+                paths.append(RowPath(section: section, row: row))
             }
         }
         var rows: [BatchPlan.RowChange] = []
+        func add(_ entry: Entry, movedTo new: RowPath?) {
+            let old = entry.mark < 0 ? nil : paths[Int(entry.mark)]
+            entry.mark = -1
+            if old == nil, new == nil { return }
+            rows.append(BatchPlan.RowChange(old: old, new: new, isUpdated: entry.isUpdated, isInPlace: false))
+        }
         for (section, record) in sections.enumerated() {
             for (row, entry) in record.rows.entries.enumerated() {
-                let old = olds.removeValue(forKey: ObjectIdentifier(entry))?.1
-                let new = RowPath(section: section, row: row)
-                change(of: entry, from: old, to: new, isInPlace: false).map { rows.append($0) }
+                add(entry, movedTo: record.oldIndex == nil ? nil : RowPath(section: section, row: row))
             }
         }
         if sections.count == 1, snapshot.count == 1, sections[0].oldIndex == 0, hasManyMoves(rows) { return nil }
-        for (entry, old) in olds.values {
-            change(of: entry, from: old, to: nil, isInPlace: false).map { rows.append($0) }
+        // The rows that have left.
+        for (section, old) in snapshot.enumerated() where remaining[section] {
+            for entry in old.entries where entry.mark >= 0 { add(entry, movedTo: nil) }
         }
         return rows
     }
@@ -82,16 +103,9 @@ extension CollectionCore {
         return moves > resetLimit
     }
 
-    private func change(
-        of entry: Entry, from old: RowPath?, to new: RowPath?, isInPlace: Bool
-    ) -> BatchPlan.RowChange? {
-        if old == nil, new == nil { return nil }
-        return BatchPlan.RowChange(old: old, new: new, isUpdated: entry.isUpdated, isInPlace: isInPlace)
-    }
-
     /// Adds the models of inserted sections, of all rows with operations after a rearrangement, and of untouched rows
     /// that move.
-    private func fill(_ changes: inout CollectionChanges) {
+    private func fill(_ changes: CollectionChanges) {
         changes.insertedSections = changes.plan.insertedSections.map { index in
             let section = sections[index]
             return CollectionChanges.Section(
@@ -99,19 +113,35 @@ extension CollectionCore {
         }
         if let snapshot {
             for path in changes.plan.deletions {
-                changes.before[path] = CollectionChanges.Row(snapshot[path.section].entries[path.row])
+                changes.before.append(snapshot[path.section].entries[path.row], at: path)
             }
             let pairs = changes.plan.moves + changes.plan.updates
             for path in changes.plan.insertions + pairs.map(\.new) {
-                changes.after[path] = CollectionChanges.Row(sections[path.section].rows[path.row])
+                changes.after.append(sections[path.section].rows[path.row], at: path)
             }
+            changes.before.sort()
+            changes.after.sort()
         }
-        for move in changes.plan.moves where changes.after[move.new] == nil {
-            changes.after[move.new] = CollectionChanges.Row(model: model(at: move.new), reason: .moved)
-        }
+        let untouched = changes.plan.moves.filter { changes.after[$0.new] == nil }
+        if untouched.isEmpty { return }
+        for move in untouched { changes.after.append(model(at: move.new), reason: .moved, at: move.new) }
+        changes.after.sort()
     }
 }
 
-extension CollectionChanges.Row {
-    fileprivate init(_ entry: Entry) { self.init(model: entry.model, reason: entry.reason) }
+extension CollectionChanges.Rows {
+    fileprivate mutating func append(_ entry: Entry, at path: RowPath) {
+        append(entry.model, reason: entry.reason, at: path)
+    }
+}
+
+extension SectionRecord {
+    fileprivate func path(oldOf entry: Entry) -> RowPath? {
+        guard let oldIndex, let row = rows.oldIndex(of: entry) else { return nil }
+        return RowPath(section: oldIndex, row: row)
+    }
+
+    fileprivate func path(newOf entry: Entry) -> RowPath? {
+        rows.newIndex(of: entry).map { RowPath(section: index, row: $0) }
+    }
 }

@@ -10,6 +10,8 @@ extension CollectionCore {
         /// Before an entry in the insertion order, or at its end for `nil`. The row's index follows from the sort
         /// rules.
         case before(Entry?)
+        /// The end of the insertion order. All rows are arranged afterwards.
+        case unarranged
     }
 
     // MARK: Adding
@@ -84,6 +86,11 @@ extension CollectionCore {
         switch position {
         case .sorted: order.append(entry)
         case .before(let next): order.insert(entry, before: next)
+        case .unarranged:
+            order.append(entry)
+            entry.reason = reason
+            if entry.hadRow { entry.isUpdated = true }
+            return touch(entry)
         case .index(let index):
             order.insert(entry, before: visibleEntry(at: index))
             return show(entry, at: index, reason: reason)
@@ -96,7 +103,7 @@ extension CollectionCore {
         transaction {
             let entry = revivedEntry(of: model) ?? Entry(model, in: self)
             insert(entry, at: .before(next), reason: .added)
-            guard let index, entry.row != nil else { return }
+            guard let index, entry.hasRow else { return }
             removeRow(of: entry, reason: .added)
             show(entry, at: index, reason: .added)
         }
@@ -213,15 +220,15 @@ extension CollectionCore {
 
     /// Updates the rows after a change of the filters.
     func filtersDidChange() {
-        let changed = order.filter { isVisible($0.model) != ($0.row != nil) }
+        let changed = order.filter { isVisible($0.model) != $0.hasRow }
         if changed.isEmpty { return }
         transaction {
             if changed.count > entries.count / 5, changed.count > 100 { return rearrange(changed) }
             for entry in changed {
-                if entry.row == nil {
-                    place(entry, reason: .unfiltered)
-                } else {
+                if entry.hasRow {
                     removeRow(of: entry, reason: .filtered)
+                } else {
+                    place(entry, reason: .unfiltered)
                 }
             }
         }
@@ -229,7 +236,7 @@ extension CollectionCore {
 
     private func rearrange(_ changed: [Entry]) {
         arrangeAll()
-        for entry in changed { entry.reason = entry.row == nil ? .filtered : .unfiltered }
+        for entry in changed { entry.reason = entry.hasRow ? .unfiltered : .filtered }
     }
 
     /// Sorts all rows again, including pinned ones.

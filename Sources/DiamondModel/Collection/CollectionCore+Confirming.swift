@@ -21,7 +21,7 @@ extension CollectionCore {
     /// Notes that the server has models as members if they are here, and else has them no more.
     func confirmMembership(of models: [Model]) {
         guard var synced = syncedIDs, !models.isEmpty else { return }
-        let changed = Set(models.flatMap(\.tracking.ids))
+        let changed = Set(models.flatMap { $0.tracking.ids })
         synced.removeAll(where: changed.contains)
         var known = Set(synced)
         let current = ids

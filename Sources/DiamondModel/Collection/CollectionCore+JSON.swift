@@ -100,7 +100,7 @@ extension CollectionCore {
         touch(entry)
         entry.reason = .removed
         entry.isMember = false
-        entry.row = nil
+        entry.chunk = nil
         order.remove(entry)
         forget(entry)
     }
@@ -112,7 +112,7 @@ extension CollectionCore {
             order.remove(entry)
             order.append(entry)
         } else {
-            insert(revivedEntry(of: model) ?? Entry(model, in: self), at: .sorted, reason: .added)
+            insert(revivedEntry(of: model) ?? Entry(model, in: self), at: .unarranged, reason: .added)
         }
     }
 
@@ -190,7 +190,7 @@ extension CollectionCore {
     var json: JSONValue { .array(values { $0.json }) }
 
     func values(_ form: (Model) -> JSONValue) -> [JSONValue] {
-        track()
+        collection?.track()
         var values = allModels.map(form)
         let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
         for rejection in others.sorted(by: { $0.index < $1.index }) {

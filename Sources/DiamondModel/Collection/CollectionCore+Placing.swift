@@ -17,6 +17,15 @@ extension CollectionCore {
         }
     }
 
+    /// Returns whether an entry sorts before another one: by the sort rules, then by the insertion order.
+    private func precedes(_ left: Entry, _ right: Entry) -> Bool {
+        for rule in sorts {
+            if rule.precedes(left.model, right.model) { return true }
+            if rule.precedes(right.model, left.model) { return false }
+        }
+        return left.label < right.label
+    }
+
     /// Inserts the row of a visible entry at its sorted position.
     func place(_ entry: Entry, reason: ChangeReason) {
         touch(entry)
@@ -34,19 +43,19 @@ extension CollectionCore {
     func put(_ entry: Entry, in section: SectionRecord, at index: Int, reason: ChangeReason) {
         touch(entry)
         entry.reason = reason
-        entry.row = section.rows.insert(entry, at: index)
+        rowsWillChange(in: section)
+        section.rows.insert(entry, at: index)
         // A row that left and came back in one transaction may have changed meanwhile.
-        if entry.oldRow != nil, reason != .moved, reason != .exchanged { entry.isUpdated = true }
-        sectionsDidChange()
+        if entry.hadRow, reason != .moved, reason != .exchanged { entry.isUpdated = true }
     }
 
     func removeRow(of entry: Entry, reason: ChangeReason) {
-        guard let row = entry.row else { return }
+        guard let section = entry.section else { return }
         touch(entry)
         entry.reason = reason
-        row.section.rows.remove(row)
-        entry.row = nil
-        sectionsDidChange()
+        entry.leavePlace()
+        rowsWillChange(in: section)
+        section.rows.remove(entry)
     }
 
     // MARK: Changes of models
@@ -75,15 +84,15 @@ extension CollectionCore {
 
     /// Removes the row of a changed model that no longer passes the filters, and marks any other as updated.
     private func updateVisibility(of entry: Entry) -> Visibility {
-        switch (entry.row, isVisible(entry.model)) {
-        case (nil, true): return .entering
-        case (_?, false): removeRow(of: entry, reason: .filtered)
-        case (nil, false):
+        switch (entry.hasRow, isVisible(entry.model)) {
+        case (false, true): return .entering
+        case (true, false): removeRow(of: entry, reason: .filtered)
+        case (false, false):
             // The row may return to its old place in this transaction.
-            if entry.oldRow != nil { noteUpdate(of: entry) }
-        case (_?, true):
+            if entry.hadRow { noteUpdate(of: entry) }
+        case (true, true):
             noteUpdate(of: entry)
-            if entry.row === entry.oldRow, entry.reason != .updated { entry.reason = .updated }
+            if entry.isStill, entry.reason != .updated { entry.reason = .updated }
             return .staying
         }
         return .hidden
@@ -117,7 +126,7 @@ extension CollectionCore {
             if rearrangeMost(entering + staying) { return }
             let leaving = staying.filter { !$0.isPinned || !isInPlace($0) }
             // A row that is new in this transaction stays one that was added or was unfiltered.
-            let reasons = leaving.map { $0.oldRow == nil ? $0.reason : .moved }
+            let reasons = leaving.map { $0.hadRow ? .moved : $0.reason }
             for entry in leaving { removeRow(of: entry, reason: .moved) }
             for (entry, reason) in zip(leaving, reasons) { place(entry, reason: reason) }
         } else if rearrangeMost(entering) {
@@ -136,33 +145,19 @@ extension CollectionCore {
         guard placed.count > 100, placed.count > entries.count / 5, !order.contains(where: \.isPinned) else {
             return false
         }
-        let hidden = placed.filter { $0.row == nil }
+        let hidden = placed.filter { !$0.hasRow }
         arrangeAll()
         for entry in hidden { entry.reason = .unfiltered }
         return true
     }
 
     private func isInPlace(_ entry: Entry) -> Bool {
-        guard let row = entry.row else { return false }
-        if sectionRule != nil, row.section !== section(for: entry.model) { return false }
+        guard let place = entry.section else { return false }
+        if sectionRule != nil, place !== section(for: entry.model) { return false }
         if sorts.isEmpty { return true }
         if let pin = entry.pin { return pin.allSatisfy { $0?(entry.model) ?? false } }
-        let rows = row.section.rows
-        let index = rows.newIndex(of: row)
-        let precedes = precedence(over: entry)
-        if let before = neighbor(of: index, by: -1, in: rows), !precedes(before) { return false }
-        if let after = neighbor(of: index, by: 1, in: rows), precedes(after) { return false }
-        return true
-    }
-
-    private func neighbor(of index: Int, by step: Int, in rows: RowList) -> Entry? {
-        var index = index + step
-        while (0..<rows.count).contains(index) {
-            let entry = rows[index]
-            if entry.isSorted { return entry }
-            index += step
-        }
-        return nil
+        let (before, after) = place.rows.neighbors(of: entry)
+        return before.map { precedes($0, entry) } ?? true && after.map { precedes(entry, $0) } ?? true
     }
 
     // MARK: Sections
@@ -177,7 +172,6 @@ extension CollectionCore {
         let section = SectionRecord(key: key)
         sectionsByKey[key] = section
         sections.insert(section, at: index(ofSection: key))
-        sectionsDidChange()
         return section
     }
 
@@ -209,7 +203,6 @@ extension CollectionCore {
         if empty.isEmpty { return }
         for section in empty { sectionsByKey[section.key] = nil }
         sections.removeAll { $0.rows.count == 0 && !sectionRule.permanentKeys.contains($0.key) }
-        sectionsDidChange()
     }
 
     // MARK: Everything at once
@@ -224,48 +217,41 @@ extension CollectionCore {
             sections[index] = known
             sectionsByKey[section.key] = known
         }
-        let visible = sorted(order.filter { isVisible($0.model) })
+        let visible = sorted(order.filter { isVisible($0.model) }, by: sorts[...])
         for entry in order {
-            entry.row = nil
+            entry.chunk = nil
+            entry.leavePlace()
             entry.pin = nil
         }
-        for entry in visible where entry.oldRow != nil { entry.reason = .moved }
+        for entry in visible where entry.hadRow { entry.reason = .moved }
         for (section, entries) in grouped(visible, reusing: old) {
-            section.rows.rebuild(entries) { entry, row in entry.row = row }
+            section.rows.rebuild(entries)
         }
-        sectionsDidChange()
     }
 
     /// Whether ``arrangeAll()`` would change nothing.
     var isArranged: Bool {
         for section in sections {
-            let entries = section.rows.entries
-            let models = entries.map(\.model)
-            let comparisons = sorts.map { $0.comparisonInList(models) }
-            for (index, entry) in entries.enumerated() {
+            var last: Entry?
+            for entry in section.rows.entries {
                 let isInSection = sectionRule.map { $0.key(entry.model) == section.key } ?? true
                 guard entry.pin == nil, isInSection, isVisible(entry.model) else { return false }
-                guard index > 0 else { continue }
-                let order = comparisons.lazy.map { $0(index - 1, index) }.first { $0 != 0 } ?? 0
-                if order > 0 || order == 0 && entries[index - 1].label > entry.label { return false }
+                if let last, !precedes(last, entry) { return false }
+                last = entry
             }
         }
-        return order.allSatisfy { $0.row != nil || !isVisible($0.model) }
+        return order.allSatisfy { $0.hasRow || !isVisible($0.model) }
     }
 
     /// Sorts entries that are in the insertion order.
-    private func sorted(_ entries: [Entry]) -> [Entry] {
-        if sorts.isEmpty { return entries }
-        let models = entries.map(\.model)
-        let comparisons = sorts.map { $0.comparisonInList(models) }
-        let indexes = entries.indices.sorted { left, right in
-            for compare in comparisons {
-                let order = compare(left, right)
-                if order != 0 { return order < 0 }
-            }
-            return left < right
+    private func sorted(_ entries: [Entry], by rules: ArraySlice<SortRule>) -> [Entry] {
+        guard let rule = rules.first else { return entries }
+        let (order, ties) = rule.sort(entries.map(\.model), rules.count > 1)
+        var sorted = order.map { entries[$0] }
+        for tie in ties {
+            sorted.replaceSubrange(tie, with: self.sorted(Array(sorted[tie]), by: rules.dropFirst()))
         }
-        return indexes.map { entries[$0] }
+        return sorted
     }
 
     /// Returns the entries by section, including empty sections.

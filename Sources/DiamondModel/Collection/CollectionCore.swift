@@ -13,10 +13,21 @@ final class CollectionCore {
     private(set) var entries: [ModelID: Entry] = [:]
     var order = InsertionOrder()
     /// The visible sections in order. Always one without a section rule.
-    var sections: [SectionRecord] = []
+    var sections: [SectionRecord] = [] {
+        didSet {
+            hasOtherSections = true
+            cachedOffsets = nil
+        }
+    }
     /// The sections at the last commit.
     private(set) var committed: [SectionRecord] = []
     var sectionsByKey: [String: SectionRecord] = [:]
+    /// Whether there are other sections than at the last commit, or in another order.
+    private(set) var hasOtherSections = false
+    /// The sections with rows that were inserted or removed since the last commit.
+    private(set) var changedSections: [SectionRecord] = []
+    /// The numbers of rows of the sections at the last commit.
+    private(set) var oldCounts: [Int] = []
     private var cachedOffsets: [Int]?
 
     /// The filters. A visible model passes all of them.
@@ -82,13 +93,10 @@ final class CollectionCore {
     var isReading = false
     private var undelivered: [CollectionChanges] = []
     private var isDelivering = false
-    var willObserve: () -> Void = {}
-    var didObserve: () -> Void = {}
-    var track: () -> Void = {}
     /// The state of loading, created on first use.
     private(set) var pagerIfAny: Pager?
-    /// The ``ModelCollection`` that this is the core of.
-    weak var collection: AnyObject?
+    /// The collection that this is the core of. It sets `nil` when it is deallocated.
+    unowned(unsafe) var collection: (any ObservedContent)?
     private weak var owner: Model?
     private var ownerProperty: AnyProperty?
 
@@ -98,6 +106,18 @@ final class CollectionCore {
         makeSections()
         settle()
     }
+
+    deinit {
+        for entry in order { entry.detach() }
+        for entry in touched { entry.detach() }
+    }
+}
+
+/// The observable content of a collection.
+protocol ObservedContent: AnyObject {
+    func willChangeContent()
+    func didChangeContent()
+    func track()
 }
 
 // MARK: Reading
@@ -141,12 +161,11 @@ extension CollectionCore {
         sections.indices.contains(path.section) && (0..<sections[path.section].rows.count).contains(path.row)
     }
 
-    func path(of row: RowList.Row) -> RowPath? {
-        guard let section = sections.firstIndex(where: { $0 === row.section }) else { return nil }
-        return RowPath(section: section, row: row.section.rows.newIndex(of: row))
+    func path(of model: Model) -> RowPath? {
+        guard let entry = entry(of: model), let section = entry.section else { return nil }
+        let index = hasOtherSections ? sections.firstIndex { $0 === section } ?? 0 : section.index
+        return section.rows.newIndex(of: entry).map { RowPath(section: index, row: $0) }
     }
-
-    func path(of model: Model) -> RowPath? { entry(of: model)?.row.flatMap(path) }
 
     func index(of model: Model) -> Int? {
         path(of: model).map { (sections.count == 1 ? 0 : offsets[$0.section]) + $0.row }
@@ -249,14 +268,14 @@ extension CollectionCore {
         guard hasOtherRejections else { return }
         hasOtherRejections = false
         if hasBegun { return }
-        willObserve()
-        didObserve()
+        collection?.willChangeContent()
+        collection?.didChangeContent()
     }
 
     private func begin() {
         guard !hasBegun else { return }
         hasBegun = true
-        willObserve()
+        collection?.willChangeContent()
         willObservers.notify(())
     }
 
@@ -266,39 +285,43 @@ extension CollectionCore {
         let changes = didObservers.isEmpty ? nil : changes()
         let hadOtherMembers = hasOtherMembers
         settle()
-        didObserve()
+        collection?.didChangeContent()
         if let changes { deliver(changes) }
         // Changes of models have already been forwarded to the owner.
         if hadOtherMembers { notifyOwner() }
     }
 
     private func deliver(_ changes: CollectionChanges) {
-        undelivered.append(changes)
-        guard !isDelivering else { return }
+        if isDelivering { return undelivered.append(changes) }
         isDelivering = true
+        didObservers.notify(changes)
         while !undelivered.isEmpty { didObservers.notify(undelivered.removeFirst()) }
         isDelivering = false
     }
 
     /// Makes the current state the last committed one.
     private func settle() {
-        for section in sections { section.rows.commit() }
-        for (index, section) in sections.enumerated() { section.oldIndex = index }
-        let gone = committed.filter { sectionsByKey[$0.key] !== $0 }
-        for section in gone { section.oldIndex = nil }
-        committed = sections
+        for section in changedSections { section.rows.commit() }
+        if hasOtherSections || !changedSections.isEmpty || snapshot != nil { oldCounts = sections.map(\.rows.count) }
+        changedSections.removeAll(keepingCapacity: true)
+        if hasOtherSections {
+            for section in committed { section.oldIndex = nil }
+            for (index, section) in sections.enumerated() { (section.oldIndex, section.index) = (index, index) }
+            committed = sections
+            hasOtherSections = false
+        }
         for entry in touched {
-            entry.oldRow = entry.row
+            entry.commitPlace()
             entry.isTouched = false
             entry.isUpdated = false
+            if !entry.isMember { entry.detach() }
         }
-        if snapshot != nil { for entry in order { entry.oldRow = entry.row } }
+        if snapshot != nil { for entry in order { entry.commitPlace() } }
         snapshot = nil
-        touched.removeAll()
+        touched.removeAll(keepingCapacity: touched.count < 100)
         hasBegun = false
         hasOtherMembers = false
         generation += 1
-        sectionsDidChange()
     }
 
     /// Saves the rows of the last commit, before all rows are rearranged.
@@ -307,7 +330,11 @@ extension CollectionCore {
         if snapshot == nil { snapshot = committed.map { ($0, $0.rows.oldEntries) } }
     }
 
-    func sectionsDidChange() { cachedOffsets = nil }
+    /// Called before rows of a section are inserted or removed.
+    func rowsWillChange(in section: SectionRecord) {
+        cachedOffsets = nil
+        if !section.rows.isTouched { changedSections.append(section) }
+    }
 }
 
 // MARK: Entries
@@ -348,8 +375,8 @@ extension CollectionCore {
     private func reportDirtiness() {
         guard depth == 0, hasToggledDirtiness else { return }
         hasToggledDirtiness = false
-        willObserve()
-        didObserve()
+        collection?.willChangeContent()
+        collection?.didChangeContent()
         owner?.nestedDirtinessDidChange()
     }
 
@@ -358,6 +385,6 @@ extension CollectionCore {
             modelObservers.notify(event)
             report(.changed(event))
         }
-        if let owner, let ownerProperty { owner.receive(event, from: ownerProperty) }
+        if let ownerProperty, let owner { owner.receive(event, from: ownerProperty) }
     }
 }

@@ -8,7 +8,7 @@ public import Observation
 /// stay in the collection.
 ///
 /// A collection is not Sendable. It belongs to the isolation domain of its models.
-public final class ModelCollection<Object: Model>: Observable {
+public final class ModelCollection<Object: Model>: Observable, ObservedContent {
     let core: CollectionCore
     private let registrar = ObservationRegistrar()
     // Created once, because creating a key path of a generic class is slow.
@@ -20,10 +20,9 @@ public final class ModelCollection<Object: Model>: Observable {
     public init(context: ModelContext? = nil) {
         core = CollectionCore(of: Object.self, context: context)
         core.collection = self
-        core.willObserve = { [weak self] in self?.willChangeContent() }
-        core.didObserve = { [weak self] in self?.didChangeContent() }
-        core.track = { [weak self] in self?.track() }
     }
+
+    deinit { core.collection = nil }
 
     /// Creates a collection of models.
     ///
@@ -40,8 +39,8 @@ public final class ModelCollection<Object: Model>: Observable {
     /// The names of the sort keys that were active when the collection was encoded, in order.
     public internal(set) var savedSortKeys: [String] = []
 
-    private func willChangeContent() { registrar.willSet(self, keyPath: contentKeyPath) }
-    private func didChangeContent() { registrar.didSet(self, keyPath: contentKeyPath) }
+    func willChangeContent() { registrar.willSet(self, keyPath: contentKeyPath) }
+    func didChangeContent() { registrar.didSet(self, keyPath: contentKeyPath) }
 
     func track() { registrar.access(self, keyPath: contentKeyPath) }
 

@@ -17,6 +17,7 @@ public struct SectionRule<Object: Model> {
     public init(key: @escaping (Object) -> String) { self.key = key }
 
     /// Returns a rule with a section for each value of a property.
+    @inlinable @inline(__always)
     public static func by(_ keyPath: KeyPath<Object, String>) -> SectionRule {
         SectionRule { $0[keyPath: keyPath] }
     }

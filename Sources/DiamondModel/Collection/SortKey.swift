@@ -13,36 +13,37 @@ public struct SortKey<Object: Model> {
 
     /// Creates a criterion from a comparison.
     public init(_ name: String, comparing compare: @escaping (Object, Object) -> ComparisonResult) {
-        self.init(
-            name,
-            rule: SortRule {
-                compare(unsafeDowncast($0, to: Object.self), unsafeDowncast($1, to: Object.self)).rawValue
-            })
+        let rule = SortRule(reading: { unsafeDowncast($0, to: Object.self) }, sameValue: nil) {
+            compare($0, $1) == .orderedAscending
+        }
+        self.init(name, rule: rule)
     }
 
     /// Creates a criterion from a Foundation comparator.
     public init(_ name: String, comparator: KeyPathComparator<Object>) {
-        var rule = SortRule {
-            comparator.compare(unsafeDowncast($0, to: Object.self), unsafeDowncast($1, to: Object.self)).rawValue
-        }
-        rule.sameValue = { model in
+        let sameValue: (Model) -> (Model) -> Bool = { model in
             let old = unsafeDowncast(model, to: Object.self)[keyPath: comparator.keyPath]
             return { ExactEquality.areEqual(old, unsafeDowncast($0, to: Object.self)[keyPath: comparator.keyPath]) }
+        }
+        let rule = SortRule(reading: { unsafeDowncast($0, to: Object.self) }, sameValue: sameValue) {
+            comparator.compare($0, $1) == .orderedAscending
         }
         self.init(name, rule: rule)
     }
 
     /// Returns a criterion that compares a property. The name identifies it in an encoded collection.
-    @inlinable
+    // Inlined, so that the compiler calls the getter of a literal key path, and not the runtime.
+    @inlinable @inline(__always)
     public static func by<Value: Comparable>(
         _ keyPath: KeyPath<Object, Value>, order: SortOrder = .forward, named name: String
     ) -> SortKey {
-        let less = order == .forward ? -1 : 1
-        return SortKey(
-            name,
-            rule: SortRule(
-                reading: { unsafeDowncast($0, to: Object.self)[keyPath: keyPath] },
-                comparing: { left, right in left == right ? 0 : left < right ? less : -less }))
+        let read: (Model) -> Value = { unsafeDowncast($0, to: Object.self)[keyPath: keyPath] }
+        let sameValue: (Model) -> (Model) -> Bool = { model in
+            let value = read(model)
+            return { read($0) == value }
+        }
+        if order == .forward { return SortKey(name, rule: SortRule(reading: read, sameValue: sameValue) { $0 < $1 }) }
+        return SortKey(name, rule: SortRule(reading: read, sameValue: sameValue) { $0 > $1 })
     }
 }
 
@@ -52,47 +53,56 @@ public struct SortKey<Object: Model> {
 /// each key once.
 @usableFromInline
 struct SortRule {
-    /// Returns the comparison of models with the given one.
+    /// Returns whether a model sorts before another one.
+    let precedes: (Model, Model) -> Bool
+    /// Returns the order of other models and the given one: negative for a model that sorts before it.
     let comparison: (Model) -> (Model) -> Int
-    /// Returns the comparison of models by their indexes in the given list.
-    let comparisonInList: ([Model]) -> (Int, Int) -> Int
+    /// Returns the indexes of models in their order and, if asked for, the ranges of two and more with equal keys.
+    let sort: (_ models: [Model], _ hasTies: Bool) -> (order: [Int], ties: [Range<Int>])
     /// Returns a function that tells whether a model's key has the same value as the given model's has now; `nil` if
     /// the key is not known.
-    var sameValue: ((Model) -> (Model) -> Bool)?
-
-    /// Creates a rule that compares models.
-    init(_ compare: @escaping (Model, Model) -> Int) {
-        comparison = { model in { compare($0, model) } }
-        comparisonInList = { models in { compare(models[$0], models[$1]) } }
-    }
+    let sameValue: ((Model) -> (Model) -> Bool)?
 
     /// Creates a rule that compares keys.
-    @inlinable
-    init<Value: Equatable>(reading read: @escaping (Model) -> Value, comparing compare: @escaping (Value, Value) -> Int)
-    {
+    @inlinable @inline(__always)
+    init<Value>(
+        reading read: @escaping (Model) -> Value, sameValue: ((Model) -> (Model) -> Bool)?,
+        precedes: @escaping (Value, Value) -> Bool
+    ) {
         self.init(
+            precedes: { precedes(read($0), read($1)) },
             comparison: { model in
                 let value = read(model)
-                return { compare(read($0), value) }
+                return { other in
+                    let key = read(other)
+                    return precedes(key, value) ? -1 : precedes(value, key) ? 1 : 0
+                }
             },
-            comparisonInList: { models in
+            sort: { models, hasTies in
                 let values = models.map(read)
-                return { compare(values[$0], values[$1]) }
+                let order = values.indices.sorted { precedes(values[$0], values[$1]) }
+                var ties: [Range<Int>] = []
+                var start = 0
+                while hasTies, start < order.count {
+                    var end = start + 1
+                    while end < order.count, !precedes(values[order[start]], values[order[end]]) { end += 1 }
+                    if end > start + 1 { ties.append(start..<end) }
+                    start = end
+                }
+                return (order, ties)
             },
-            sameValue: { model in
-                let value = read(model)
-                return { read($0) == value }
-            })
+            sameValue: sameValue)
     }
 
     @usableFromInline
     init(
-        comparison: @escaping (Model) -> (Model) -> Int,
-        comparisonInList: @escaping ([Model]) -> (Int, Int) -> Int,
+        precedes: @escaping (Model, Model) -> Bool, comparison: @escaping (Model) -> (Model) -> Int,
+        sort: @escaping ([Model], Bool) -> (order: [Int], ties: [Range<Int>]),
         sameValue: ((Model) -> (Model) -> Bool)?
     ) {
+        self.precedes = precedes
         self.comparison = comparison
-        self.comparisonInList = comparisonInList
+        self.sort = sort
         self.sameValue = sameValue
     }
 }

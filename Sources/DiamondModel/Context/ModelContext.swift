@@ -37,6 +37,8 @@ public final class ModelContext: Observable {
     /// deletes the answers. A program that stores its objects itself does so here. If the function throws, the answers
     /// stay in the queue.
     public var recordSaves: (([QueuedSave]) throws -> Void)?
+    /// The names of the members of the last object of each class, which the next one usually has, too.
+    var memberNames: [ObjectIdentifier: [String]] = [:]
     /// The lock for collecting responses.
     let collecting = AsyncLock()
     /// The calls that wait in the queue.

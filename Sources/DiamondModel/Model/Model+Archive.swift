@@ -39,7 +39,7 @@ extension Model {
         let dirty = tracking.dirty.map(\.property).filter { $0.access != .transient }.map(\.key)
         // A member of this name that the server has sent must not be read as state.
         let isNamed = (serverID != nil || !isMember) && object[Self.stateName] == nil
-        if isNamed, tracking.source != nil, dirty.isEmpty, nested.isEmpty, deleted.isEmpty { return .object(object) }
+        if isNamed, tracking.hasSource, dirty.isEmpty, nested.isEmpty, deleted.isEmpty { return .object(object) }
         let changed = slots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property.key)
         var state: [String: JSONValue] = [
             StateKey.dirty: dirty.json, StateKey.changed: changed.json, StateKey.nested: .object(nested),
@@ -106,7 +106,7 @@ extension Model {
                 continue
             }
             let isDirty = dirty.contains(property.key)
-            let isOwn = isDirty || (tracking.source == nil && property.access == .user)
+            let isOwn = isDirty || (!tracking.hasSource && property.access == .user)
             guard let value = value(of: property, isOwn: isOwn, in: object, nested[property.key]) else { continue }
             values.append(PropertyVisitor.Slot(property: property, value: value))
             guard isDirty, let original = property.original(slot.value) else { continue }
@@ -119,7 +119,7 @@ extension Model {
 
     /// Returns the archived JSON of a nested collection that was never synced, and has no unsaved state of its own.
     private func ownJSON(of property: AnyProperty, in object: [String: JSONValue]) -> JSONValue? {
-        guard tracking.source == nil, property.access == .user else { return nil }
+        guard !tracking.hasSource, property.access == .user else { return nil }
         return property.keyFound(in: object)?.value(in: object)
     }
 

@@ -44,21 +44,12 @@ extension Model {
         put(property, from: old, to: new, areSame: { $0 === $1 }, store: store)
     }
 
-    /// Whether a change only has to set its dirty bit.
-    ///
-    /// Reads the fields one by one, because a computed property of `Tracking` would copy it.
-    @inlinable
-    final var isUnobserved: Bool {
-        tracking.links.isEmpty && tracking.observers == nil && tracking.transactionDepth == 0
-            && tracking.repairs.isEmpty && tracking.rejections.isEmpty
-    }
-
     @inlinable
     final func put<Owner: Model, Value>(
         _ property: Property<Owner, Value>, from old: Value, to new: Value, areSame: (Value, Value) -> Bool,
         store: (Value) -> Void
     ) {
-        let isSimple = property.isQuiet && isUnobserved
+        let isSimple = property.isQuiet && tracking.isPlain
         let keyPath = property.keyPath
         if !isSimple, !accepts(new, for: property) { return }
         registrar.willSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
@@ -67,7 +58,9 @@ extension Model {
         if isSimple {
             let wasDirty = !tracking.dirty.isEmpty
             tracking.markDirty(property, from: old, to: new, areSame: areSame)
-            if tracking.dirty.isEmpty == wasDirty { dirtinessDidChange() }
+            let isToggled = tracking.dirty.isEmpty == wasDirty
+            if isToggled { dirtinessDidChange() }
+            if tracking.isObserved { report(property, old: old, new: new, hasStateChange: isToggled) }
         } else {
             changed(property, from: old, to: new)
         }
@@ -155,7 +148,7 @@ extension Model {
 
     /// Adds a change to the event of the transaction.
     final func note(_ change: PropertyChange) {
-        if change.property.isNested, change.path.count == 1 {
+        if change.property.isNested, change.depth == 0 {
             linkChild(change.new, at: change.property)
             // An observer of the dirtiness has observed the earlier nested model.
             dirtinessDidChange()
@@ -169,12 +162,19 @@ extension Model {
 
     private func reportPendingChanges(source: ChangeSource) {
         let changes = tracking.pending.filter {
-            $0.path.count > 1 || $0.isConfirmation || !$0.property.areSame($0.old, $0.new)
+            $0.depth > 0 || $0.isConfirmation || !$0.property.areSame($0.old, $0.new)
         }
         tracking.pending = []
         let hasStateChange = takeStateChange()
         if changes.isEmpty, !hasStateChange { return }
         report(ModelEvent(model: self, changes: changes, source: source, hasStateChange: hasStateChange))
+    }
+
+    /// Reports a change outside a transaction.
+    @usableFromInline
+    final func report(_ property: AnyProperty, old: Any, new: Any, hasStateChange: Bool) {
+        let change = PropertyChange(property: property, of: self, old: old, new: new)
+        report(ModelEvent(change, of: self, hasStateChange: hasStateChange))
     }
 
     private func report(_ event: ModelEvent) {

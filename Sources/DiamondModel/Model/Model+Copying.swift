@@ -34,7 +34,7 @@ extension Model {
 }
 
 extension Tracking {
-    fileprivate mutating func copyState(from other: Tracking) {
+    fileprivate mutating func copyState(from other: borrowing Tracking) {
         source = other.source
         repairs = other.repairs
         dirty = ContiguousArray(other.dirty.map(\.copied))

@@ -109,7 +109,7 @@ extension Model {
 
 extension CollectionCore {
     func isDirty(visited: inout Set<ObjectIdentifier>) -> Bool {
-        track()
+        collection?.track()
         return hasChangedMembers || order.contains { $0.model.isDirty(visited: &visited) }
     }
 

@@ -39,12 +39,12 @@ extension Model {
     /// have to be recorded for calls that are under way.
     final func hasMerged(_ object: [String: JSONValue]) -> Bool {
         guard tracking.dirty.isEmpty, tracking.repairs.isEmpty, tracking.nesting == .absent,
-            let source = tracking.source,
+            let members = tracking.members,
             object[Self.idKey].flatMap(ModelID.init(json:)) == tracking.serverID,
-            !recordsMerges, object.allSatisfy({ name, value in source.value(named: name) == value })
+            !recordsMerges, members.include(object)
         else { return false }
         // A part of the values may lack the key that a property was read from, and have another one of its keys.
-        if source.count == object.count { return true }
+        if members.names.count == object.count { return true }
         return PropertyVisitor.slots(of: self).allSatisfy { $0.property.keys.count == 1 }
     }
 

@@ -96,7 +96,7 @@ extension Model {
     final func start(with json: JSONValue, context: ModelContext? = nil, staging: Staging? = nil) throws {
         let object = try json.modelObject()
         tracking.context = context
-        tracking.source = object
+        tracking.members = members(object, in: context)
         tracking.serverID = object[Self.idKey].flatMap(ModelID.init(json:))
         let reading = PropertyVisitor.read(object, into: self, log: RepairLog(context: context, staging: staging))
         tracking.repairs = reading.repairs
@@ -106,6 +106,17 @@ extension Model {
             guard let staging else { load(array.values, into: array.core, of: array.property); continue }
             staging.append { self.load(array.values, into: array.core, of: array.property) }
         }
+    }
+
+    /// Returns the members of an object, which share their names with those of the last object of the class.
+    private func members(_ object: [String: JSONValue], in context: ModelContext?) -> SourceMembers {
+        let identity = ObjectIdentifier(type(of: self))
+        if let names = context?.memberNames[identity], let members = SourceMembers(object, names: names) {
+            return members
+        }
+        let members = SourceMembers(object)
+        context?.memberNames[identity] = members.names
+        return members
     }
 
     private func refuseRepairs() throws {

@@ -89,6 +89,6 @@ extension Model {
     /// Returns whether the JSON had no value and none was set.
     private func isMissing(_ property: AnyProperty) -> Bool {
         if isDirty(property) { return false }
-        return tracking.source == nil || tracking.repairs.contains { $0.key == property.key }
+        return !tracking.hasSource || tracking.repairs.contains { $0.key == property.key }
     }
 }

@@ -29,8 +29,9 @@ extension Model {
         let slots = PropertyVisitor.slots(of: self)
         track(slots)
         visiting {
+            let source = tracking.source
             for slot in slots where isChanged(slot) {
-                slot.property.writeKey(in: tracking.source).put(changedJSON(of: slot), into: &object)
+                slot.property.writeKey(in: source).put(changedJSON(of: slot), into: &object)
             }
         }
         return .object(object)
@@ -66,11 +67,12 @@ extension Model {
     }
 
     private func object() -> [String: JSONValue] {
-        var object = tracking.source ?? [:]
+        let source = tracking.source
+        var object = source ?? [:]
         let slots = PropertyVisitor.slots(of: self)
         track(slots)
         for slot in slots where isWritten(slot) {
-            slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
+            slot.property.writeKey(in: source).put(slot.property.encode(slot.value), into: &object)
         }
         return object
     }
@@ -78,14 +80,14 @@ extension Model {
     /// Returns whether the JSON has the current value of a property. Otherwise it has the value as it was read.
     final func isWritten(_ slot: PropertyVisitor.Slot) -> Bool {
         if slot.property.access == .transient { return false }
-        let isNew = tracking.source == nil && slot.property.access == .user
+        let isNew = !tracking.hasSource && slot.property.access == .user
         return isNew || hasOwnState(slot) || isChanged(slot)
     }
 
     /// Returns whether a nested model or collection may have newer state than the owner's JSON: it is synced
     /// separately.
     private func hasOwnState(_ slot: PropertyVisitor.Slot) -> Bool {
-        if let model = slot.property.nestedModel(in: slot.value) { return model.tracking.source != nil }
+        if let model = slot.property.nestedModel(in: slot.value) { return model.tracking.hasSource }
         guard let collection = slot.property.nestedCollection(in: slot.value) else { return false }
         if collection.hasContent { return true }
         guard let source = tracking.source, case .array? = slot.property.writeKey(in: source).value(in: source) else {

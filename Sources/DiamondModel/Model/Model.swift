@@ -10,7 +10,8 @@ public import Observation
 /// the properties in ``visit(_:)``.
 open class Model: Observable {
     @usableFromInline let registrar = ObservationRegistrar()
-    @usableFromInline final var tracking = Tracking()
+    // Unchecked, because a check takes longer than most accesses, and each access only reads or stores one part.
+    @exclusivity(unchecked) @usableFromInline final var tracking = Tracking()
 
     /// Creates a new object with the defaults of its properties.
     public required init() {}

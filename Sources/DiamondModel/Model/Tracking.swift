@@ -1,10 +1,10 @@
 import Diamond
 
-/// The state of a model, without its values.
+/// The state of a model, without its values. It cannot be copied, because that is slow: reading a part of it does not.
 @usableFromInline
-struct Tracking {
-    /// The last JSON of the server, including unknown members; `nil` for an object that was never synced.
-    var source: [String: JSONValue]?
+struct Tracking: ~Copyable {
+    /// The members of ``source``.
+    var members: SourceMembers?
     @usableFromInline var repairs: [Repair] = []
     /// The properties that were set since the last sync, with their values as of then.
     @usableFromInline var dirty: ContiguousArray<DirtyProperty> = []
@@ -46,6 +46,25 @@ struct Tracking {
     var isForwarding = false
     /// Whether the model and its nested models are being read. Breaks cycles.
     var isVisiting = false
+
+    /// Whether a change of a property without rules only has to set its dirty bit, and to be reported.
+    @inlinable var isPlain: Bool { transactionDepth == 0 && repairs.isEmpty && rejections.isEmpty }
+
+    /// Whether changes are reported.
+    @inlinable var isObserved: Bool { !links.isEmpty || observers != nil }
+
+    /// The last JSON of the server, including unknown members; `nil` for an object that was never synced. Each reading
+    /// makes a dictionary.
+    var source: [String: JSONValue]? {
+        get { members?.object }
+        set {
+            let names = members?.names ?? []
+            members = newValue.map { SourceMembers($0, names: names) ?? SourceMembers($0) }
+        }
+    }
+
+    /// Whether the object was synced.
+    var hasSource: Bool { members != nil }
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 
@@ -104,7 +123,7 @@ struct DirtyProperty {
 class OwnerLink {
     let model: Model
     /// The index in the model's links. A model may have very many, such as the author of all rows of a list.
-    private var index: Int
+    private var index: UInt32
     /// The number of earlier links of the model.
     let number: UInt32
 
@@ -112,7 +131,7 @@ class OwnerLink {
         self.model = model
         number = model.tracking.linkCount
         model.tracking.linkCount &+= 1
-        index = model.tracking.links.count
+        index = UInt32(model.tracking.links.count)
         model.tracking.links.append(.passUnretained(self))
         model.linkChildren()
     }
@@ -120,7 +139,7 @@ class OwnerLink {
     deinit {
         let last = model.tracking.links.removeLast()
         if last.toOpaque() == Unmanaged.passUnretained(self).toOpaque() { return }
-        model.tracking.links[index] = last
+        model.tracking.links[Int(index)] = last
         last._withUnsafeGuaranteedRef { $0.index = index }
     }
 

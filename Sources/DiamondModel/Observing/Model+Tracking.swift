@@ -26,18 +26,18 @@ extension Model {
 extension Tracking {
     /// The state of the sync, to find out whether a transaction changes it.
     struct SyncState {
-        let source: [String: JSONValue]?
+        let members: SourceMembers?
         let repairs: [Repair]
         let rejections: [Violation]
         let dirty: ContiguousArray<DirtyProperty>
     }
 
     var syncState: SyncState {
-        SyncState(source: source, repairs: repairs, rejections: rejections, dirty: dirty)
+        SyncState(members: members, repairs: repairs, rejections: rejections, dirty: dirty)
     }
 
     func hasSyncState(_ other: SyncState) -> Bool {
-        repairs == other.repairs && rejections == other.rejections && source == other.source
+        repairs == other.repairs && rejections == other.rejections && members == other.members
             && dirty.elementsEqual(other.dirty) { $0.original === $1.original }
     }
 }

@@ -10,8 +10,10 @@ public enum ChangeSource: Sendable {
 
 /// A change of one property.
 public struct PropertyChange {
-    /// The properties on the path from the observed model to the change; more than one for a change of a nested model.
-    public let path: [AnyProperty]
+    /// The property that changed.
+    public let property: AnyProperty
+    /// The properties on the path from the observed model to the one that changed; none for its own property.
+    private let owners: [AnyProperty]
     public let old: Any
     public internal(set) var new: Any
     /// Whether a property that the JSON lacked was set to its current value. The values are equal then.
@@ -20,29 +22,36 @@ public struct PropertyChange {
     let holder: Model?
 
     init(property: AnyProperty, of holder: Model?, old: Any, new: Any, isConfirmation: Bool = false) {
-        self.init(path: [property], of: holder, old: old, new: new, isConfirmation: isConfirmation)
+        self.init(property, in: [], of: holder, old: old, new: new, isConfirmation: isConfirmation)
     }
 
-    private init(path: [AnyProperty], of holder: Model?, old: Any, new: Any, isConfirmation: Bool) {
-        self.path = path
+    private init(
+        _ property: AnyProperty, in owners: [AnyProperty], of holder: Model?, old: Any, new: Any, isConfirmation: Bool
+    ) {
+        self.property = property
+        self.owners = owners
         self.holder = holder
         self.old = old
         self.new = new
         self.isConfirmation = isConfirmation
     }
 
-    /// The property that changed.
-    public var property: AnyProperty { path[path.count - 1] }
+    /// The properties on the path from the observed model to the change; more than one for a change of a nested model.
+    public var path: [AnyProperty] { owners + [property] }
+
+    /// The number of nested models on the path.
+    var depth: Int { owners.count }
 
     /// The keys of the path, joined by dots: `mayor.name`.
     public var key: String { path.map(\.key).joined(separator: ".") }
 
     func nested(in property: AnyProperty) -> PropertyChange {
-        PropertyChange(path: [property] + path, of: holder, old: old, new: new, isConfirmation: isConfirmation)
+        PropertyChange(
+            self.property, in: [property] + owners, of: holder, old: old, new: new, isConfirmation: isConfirmation)
     }
 
     func isOfSameProperty(as other: PropertyChange) -> Bool {
-        holder === other.holder && path.count == other.path.count && zip(path, other.path).allSatisfy { $0 === $1 }
+        holder === other.holder && property === other.property && owners.elementsEqual(other.owners, by: ===)
     }
 }
 
@@ -54,20 +63,29 @@ public struct ModelEvent {
     public let source: ChangeSource
     /// Whether ``Model/isNew``, ``Model/isDirty`` or ``Model/saveState`` may have changed.
     let hasStateChange: Bool
+    /// The number of nested models on the longest path of the changes.
+    let depth: Int
 
     init(model: Model, changes: [PropertyChange], source: ChangeSource, hasStateChange: Bool) {
         self.model = model
         self.changes = changes
         self.source = source
         self.hasStateChange = hasStateChange
+        depth = changes.lazy.map(\.depth).max() ?? 0
     }
 
-    /// The number of nested models on the longest path of the changes.
-    var depth: Int { (changes.map(\.path.count).max() ?? 1) - 1 }
+    /// Creates the event of one change of a property that the user has set.
+    init(_ change: PropertyChange, of model: Model, hasStateChange: Bool) {
+        self.model = model
+        changes = [change]
+        source = .user
+        self.hasStateChange = hasStateChange
+        depth = 0
+    }
 
     /// The change of a property of the model itself.
     public subscript<Owner: Model, Value>(property: Property<Owner, Value>) -> ValueChange<Value>? {
-        guard let change = changes.first(where: { $0.path.count == 1 && $0.property === property }),
+        guard let change = changes.first(where: { $0.property === property && $0.depth == 0 }),
             let old = change.old as? Value, let new = change.new as? Value
         else { return nil }
         return ValueChange(old: old, new: new)

@@ -17,34 +17,43 @@ public final class ObserverToken {
 /// The observers of events, in the order in which they were added.
 @usableFromInline
 final class Observers<Event> {
-    private final class Observer {
+    private struct Observer {
+        let seat: Seat
         let receive: (Event) -> Void
         let finish: () -> Void
+    }
+
+    /// The place of an observer, which its token retains. The token does not retain the observer, which may own it.
+    private final class Seat {
+        /// The observers; `nil` when they were released. Not weak, because weak references slow down every delivery.
+        unowned(unsafe) var observers: Observers?
         var isActive = true
 
-        init(_ receive: @escaping (Event) -> Void, finish: @escaping () -> Void) {
-            self.receive = receive
-            self.finish = finish
+        init(among observers: Observers) { self.observers = observers }
+
+        func leave() {
+            isActive = false
+            observers?.observers.removeAll { $0.seat === self }
         }
     }
 
     private var observers: [Observer] = []
 
-    deinit { for observer in observers { observer.finish() } }
+    deinit {
+        for observer in observers { observer.seat.observers = nil }
+        for observer in observers { observer.finish() }
+    }
 
     var isEmpty: Bool { observers.isEmpty }
 
     func add(_ receive: @escaping (Event) -> Void, finish: @escaping () -> Void = {}) -> ObserverToken {
-        let observer = Observer(receive, finish: finish)
-        observers.append(observer)
-        return ObserverToken { [weak self, weak observer] in
-            observer?.isActive = false
-            self?.observers.removeAll { $0 === observer }
-        }
+        let seat = Seat(among: self)
+        observers.append(Observer(seat: seat, receive: receive, finish: finish))
+        return ObserverToken { seat.leave() }
     }
 
     /// Notifies the current observers. An observer added or removed during the delivery does not receive the event.
     func notify(_ event: Event) {
-        for observer in observers where observer.isActive { observer.receive(event) }
+        for observer in observers where observer.seat.isActive { observer.receive(event) }
     }
 }

@@ -1,20 +1,22 @@
 /// A model's membership in a collection.
 final class Entry: OwnerLink {
-    /// The collection. It is weak, because an observer may release it while the entry still receives an event.
-    private weak var core: CollectionCore?
+    /// The collection; `nil` when it was released, and for a removed model after the commit. The collection sets it.
+    unowned(unsafe) private(set) var owner: CollectionCore?
 
     // In the insertion order.
     var label: Int64 = 0
     unowned(unsafe) var previous: Entry?
     unowned(unsafe) var next: Entry?
 
-    /// The current row; `nil` for a filtered model.
-    var row: RowList.Row?
-    /// The row at the last commit.
-    var oldRow: RowList.Row?
+    /// The chunk with the current row; `nil` for a filtered model.
+    unowned(unsafe) var chunk: RowList.Chunk?
+    /// The chunk with the row at the last commit. It may be gone if all rows were rearranged since.
+    private var placeBefore: Unmanaged<RowList.Chunk>?
     /// The functions that tell whether a model has the values that the sort keys had when the row was placed by index,
     /// regardless of the sort order; `nil` for a sort key whose values are not known, and for other rows.
     var pin: [((Model) -> Bool)?]?
+    /// Whether the row has neither left nor entered since the last commit.
+    private(set) var isStill = false
     /// Whether the row may be out of order, because changes of the model are being reported.
     var isWaiting = false
     /// Whether a change of the model was reported, and the row was not updated yet.
@@ -23,15 +25,34 @@ final class Entry: OwnerLink {
     var isMember = true
     var isTouched = false
     var isUpdated = false
+    /// A number that a comparison of all rows uses; -1 between such comparisons.
+    var mark: Int32 = -1
     /// The reason for the last change of the row.
     var reason = ChangeReason.added
 
     init(_ model: Model, in core: CollectionCore) {
-        self.core = core
+        owner = core
         super.init(model)
     }
 
-    var owner: CollectionCore? { core }
+    /// Whether there is a row now.
+    var hasRow: Bool { chunk != nil }
+    /// Whether there was a row at the last commit.
+    var hadRow: Bool { placeBefore != nil }
+    var oldChunk: RowList.Chunk? { placeBefore?.takeUnretainedValue() }
+    var section: SectionRecord? { chunk?.section }
+
+    /// Notes that the row leaves its place.
+    func leavePlace() { isStill = false }
+
+    /// Makes the current row the one at the last commit.
+    func commitPlace() {
+        placeBefore = chunk.map { .passUnretained($0) }
+        isStill = chunk != nil
+    }
+
+    /// Ends the link to the collection.
+    func detach() { owner = nil }
 
     /// Whether the row was placed by index.
     var isPinned: Bool { pin != nil }
@@ -42,19 +63,19 @@ final class Entry: OwnerLink {
     }
 
     override func addCollections(to waiting: inout WaitingCollections) {
-        guard isMember, let core else { return }
+        guard isMember, let core = owner else { return }
         waiting.add(core)
         core.wait(for: self)
         core.addCollections(to: &waiting)
     }
 
-    override func receive(_ event: ModelEvent) { core?.modelDidChange(self, event: event) }
+    override func receive(_ event: ModelEvent) { owner?.modelDidChange(self, event: event) }
 
-    override func receiveID(from old: ModelID, to new: ModelID) { core?.rekey(self, from: old, to: new) }
+    override func receiveID(from old: ModelID, to new: ModelID) { owner?.rekey(self, from: old, to: new) }
 
-    override func holdsOther(of id: ModelID) -> Bool { core?.entries[id].map { $0 !== self } ?? false }
+    override func holdsOther(of id: ModelID) -> Bool { owner?.entries[id].map { $0 !== self } ?? false }
 
-    override func leave() { core?.remove(self) }
+    override func leave() { owner?.remove(self) }
 }
 
 /// A section of a collection.
@@ -63,7 +84,7 @@ final class SectionRecord {
     private(set) lazy var rows = RowList(of: self)
     /// The index at the last commit; `nil` for a new section.
     var oldIndex: Int?
-    /// The current index, set when a change set is made.
+    /// The current index; with ``CollectionCore/hasOtherSections`` only while a change set is made.
     var index = 0
 
     init(key: String) { self.key = key }

@@ -1,37 +1,33 @@
 /// The ordered rows of a section, with their current indexes and those at the last commit.
 ///
 /// Rows are stored in chunks. One tree over the chunks counts the current rows, another one the rows at the last
-/// commit. A removed row stays in its chunk until the commit, so both indexes are found in logarithmic time.
+/// commit. A chunk that changes keeps its old rows until the commit, so both indexes are found in logarithmic time.
 final class RowList {
-    /// A row of an entry.
-    final class Row {
-        unowned(unsafe) let entry: Entry
-        fileprivate unowned(unsafe) var chunk: Chunk
-        fileprivate(set) unowned(unsafe) var section: SectionRecord
-        /// Whether the row existed at the last commit.
-        fileprivate(set) var isOld: Bool
-        /// Whether the row exists now.
-        fileprivate(set) var isNew = true
+    /// Rows that the collection retains.
+    typealias Rows = ContiguousArray<Unmanaged<Entry>>
 
-        fileprivate init(_ entry: Entry, section: SectionRecord, chunk: Chunk, isOld: Bool) {
-            self.entry = entry
+    final class Chunk {
+        unowned(unsafe) let section: SectionRecord
+        fileprivate var rows: Rows
+        /// The rows at the last commit; `nil` if they are the current ones.
+        fileprivate var oldRows: Rows?
+        fileprivate var position = 0
+        /// Whether some rows came from another chunk since the last commit.
+        fileprivate var isHalf = false
+
+        fileprivate init(_ rows: Rows, in section: SectionRecord) {
+            self.rows = rows
             self.section = section
-            self.chunk = chunk
-            self.isOld = isOld
         }
-    }
 
-    fileprivate final class Chunk {
-        var rows: ContiguousArray<Row> = []
-        var position = 0
-        var oldCount = 0
-        var newCount = 0
-        var isTouched = false
+        fileprivate var oldCount: Int { oldRows?.count ?? rows.count }
     }
 
     private static let chunkSize = 128
 
-    private var chunks: [Chunk] = [Chunk()]
+    private var chunks: [Chunk]
+    /// The first row of each chunk, so that a search reads no other memory of most chunks.
+    private var firstRows: [Unmanaged<Entry>?] = [nil]
     private var oldCounts = Fenwick([0])
     private var newCounts = Fenwick([0])
     private var touched: [Chunk] = []
@@ -40,59 +36,63 @@ final class RowList {
 
     private unowned(unsafe) let section: SectionRecord
 
-    init(of section: SectionRecord) { self.section = section }
+    init(of section: SectionRecord) {
+        self.section = section
+        chunks = [Chunk([], in: section)]
+    }
 
     // MARK: Reading
 
     subscript(index: Int) -> Entry {
+        precondition(index < count, "the index \(index) is out of range: there are \(count) rows")
         let (position, rank) = newCounts.position(of: index)
-        let chunk = chunks[position]
-        if chunk.newCount == chunk.rows.count { return chunk.rows[rank].entry }
-        var rest = rank
-        for row in chunk.rows where row.isNew {
-            if rest == 0 { return row.entry }
-            rest -= 1
-        }
-        preconditionFailure("the index \(index) is out of range: there are \(count) rows")
+        return chunks[position].rows[rank].takeUnretainedValue()
     }
 
-    /// Returns the current index of a row.
-    func newIndex(of row: Row) -> Int {
-        let chunk = row.chunk
-        var index = newCounts.sum(ofFirst: chunk.position)
-        for other in chunk.rows {
-            if other === row { break }
-            if other.isNew { index += 1 }
-        }
-        return index
+    /// Returns the current index of a row of this section.
+    func newIndex(of entry: Entry) -> Int? {
+        guard let chunk = entry.chunk, let place = chunk.rows.place(of: entry) else { return nil }
+        return newCounts.sum(ofFirst: chunk.position) + place
     }
 
-    /// Returns the index of a row at the last commit.
-    func oldIndex(of row: Row) -> Int {
-        let chunk = row.chunk
-        var index = oldCounts.sum(ofFirst: chunk.position)
-        for other in chunk.rows {
-            if other === row { break }
-            if other.isOld { index += 1 }
-        }
-        return index
+    /// Returns the index that a row of this section had at the last commit.
+    func oldIndex(of entry: Entry) -> Int? {
+        guard let chunk = entry.oldChunk, let place = (chunk.oldRows ?? chunk.rows).place(of: entry) else { return nil }
+        return oldCounts.sum(ofFirst: chunk.position) + place
     }
 
     /// The number of rows at the last commit.
     var oldCount: Int { oldCounts.sum(ofFirst: chunks.count) }
 
+    /// Whether rows were inserted or removed since the last commit.
+    var isTouched: Bool { !touched.isEmpty }
+
     /// The entries of the rows now.
-    var entries: [Entry] {
-        var entries: [Entry] = []
-        entries.reserveCapacity(count)
-        for chunk in chunks {
-            for row in chunk.rows where row.isNew { entries.append(row.entry) }
-        }
-        return entries
-    }
+    var entries: [Entry] { chunks.flatMap { $0.rows.lazy.map { $0.takeUnretainedValue() } } }
 
     /// The entries of the rows at the last commit.
-    var oldEntries: [Entry] { chunks.flatMap { $0.rows.filter(\.isOld).map(\.entry) } }
+    var oldEntries: [Entry] { chunks.flatMap { ($0.oldRows ?? $0.rows).lazy.map { $0.takeUnretainedValue() } } }
+
+    /// Returns the nearest sorted row before and after another one.
+    func neighbors(of entry: Entry) -> (before: Entry?, after: Entry?) {
+        guard let chunk = entry.chunk, let place = chunk.rows.place(of: entry) else { return (nil, nil) }
+        return (sorted(beside: place, by: -1, in: chunk), sorted(beside: place, by: 1, in: chunk))
+    }
+
+    private func sorted(beside place: Int, by step: Int, in chunk: Chunk) -> Entry? {
+        var (chunk, place) = (chunk, place + step)
+        while true {
+            while chunk.rows.indices.contains(place) {
+                let entry = chunk.rows[place].takeUnretainedValue()
+                if entry.isSorted { return entry }
+                place += step
+            }
+            let next = chunk.position + step
+            guard chunks.indices.contains(next) else { return nil }
+            chunk = chunks[next]
+            place = step > 0 ? 0 : chunk.rows.count - 1
+        }
+    }
 
     /// Returns the index after the last sorted row for which `precedes` is true; 0 if there is none. Among the sorted
     /// rows, those for which it is true have to come first.
@@ -102,117 +102,104 @@ final class RowList {
         while low < high {
             let middle = (low + high) / 2
             guard let (row, place) = firstSorted(from: middle, to: high) else { high = middle; continue }
-            if precedes(row.entry) { low = place + 1 } else { high = middle }
+            if precedes(row) { low = place + 1 } else { high = middle }
         }
         // `precedes` is true for the first sorted row of the chunk before `low`, and for no sorted row of a later
         // chunk. So the boundary is in that chunk, or at its end.
         guard low > 0 else { return 0 }
-        let chunk = chunks[low - 1]
-        return newCounts.sum(ofFirst: low - 1) + boundary(in: chunk, where: precedes)
+        let rows = chunks[low - 1].rows
+        return newCounts.sum(ofFirst: low - 1) + boundary(in: rows, where: precedes)
     }
 
-    private func firstSorted(from start: Int, to end: Int) -> (Row, Int)? {
+    private func firstSorted(from start: Int, to end: Int) -> (Entry, Int)? {
         for place in start..<end {
-            let chunk = chunks[place]
-            guard chunk.newCount > 0 else { continue }
-            if let row = chunk.rows.first(where: { $0.isNew && $0.entry.isSorted }) { return (row, place) }
+            guard let first = firstRows[place]?.takeUnretainedValue() else { continue }
+            if first.isSorted { return (first, place) }
+            let rows = chunks[place].rows
+            guard let row = sortedPlace(in: rows, from: 1, to: rows.count) else { continue }
+            return (rows[row].takeUnretainedValue(), place)
         }
         return nil
     }
 
-    private func boundary(in chunk: Chunk, where precedes: (Entry) -> Bool) -> Int {
-        let rows = chunk.rows
+    private func sortedPlace(in rows: Rows, from start: Int, to end: Int) -> Int? {
+        var place = start
+        while place < end {
+            if rows[place]._withUnsafeGuaranteedRef({ $0.isSorted }) { return place }
+            place += 1
+        }
+        return nil
+    }
+
+    private func boundary(in rows: Rows, where precedes: (Entry) -> Bool) -> Int {
         var low = 0
         var high = rows.count
         while low < high {
             let middle = (low + high) / 2
-            guard let probe = rows[middle..<high].firstIndex(where: { $0.isNew && $0.entry.isSorted }) else {
-                high = middle
-                continue
-            }
-            if precedes(rows[probe].entry) { low = probe + 1 } else { high = middle }
+            guard let probe = sortedPlace(in: rows, from: middle, to: high) else { high = middle; continue }
+            if rows[probe]._withUnsafeGuaranteedRef(precedes) { low = probe + 1 } else { high = middle }
         }
-        if chunk.newCount == rows.count { return low }
-        return rows[..<low].count { $0.isNew }
+        return low
     }
 
     // MARK: Changing
 
-    func insert(_ entry: Entry, at index: Int) -> Row {
-        let (chunk, place) = place(of: index)
-        let row = Row(entry, section: section, chunk: chunk, isOld: false)
-        chunk.rows.insert(row, at: place)
-        chunk.newCount += 1
-        newCounts.add(1, at: chunk.position)
-        count += 1
-        touch(chunk)
-        if chunk.rows.count > Self.chunkSize * 2 { split(chunk) }
-        return row
-    }
-
-    private func place(of index: Int) -> (Chunk, Int) {
-        if index >= count {
-            let chunk = chunks[chunks.count - 1]
-            return (chunk, chunk.rows.count)
-        }
-        let (position, rank) = newCounts.position(of: index)
+    func insert(_ entry: Entry, at index: Int) {
+        let (position, place) = index < count ? newCounts.position(of: index) : (chunks.count - 1, Int.max)
         let chunk = chunks[position]
-        if chunk.newCount == chunk.rows.count { return (chunk, rank) }
-        var rest = rank
-        let place = chunk.rows.firstIndex { row in
-            guard row.isNew else { return false }
-            rest -= 1
-            return rest < 0
-        }
-        return (chunk, place ?? chunk.rows.count)
+        touch(chunk)
+        chunk.rows.insert(.passUnretained(entry), at: min(place, chunk.rows.count))
+        entry.chunk = chunk
+        firstRows[position] = chunk.rows.first
+        newCounts.add(1, at: position)
+        count += 1
+        if chunk.rows.count > Self.chunkSize * 2 { split(chunk) }
     }
 
-    func remove(_ row: Row) {
-        let chunk = row.chunk
-        row.isNew = false
-        chunk.newCount -= 1
+    func remove(_ entry: Entry) {
+        guard let chunk = entry.chunk, let place = chunk.rows.place(of: entry) else { return }
+        touch(chunk)
+        chunk.rows.remove(at: place)
+        entry.chunk = nil
+        firstRows[chunk.position] = chunk.rows.first
         newCounts.add(-1, at: chunk.position)
         count -= 1
-        touch(chunk)
-        if !row.isOld { chunk.rows.removeAll { $0 === row } }
     }
 
     private func touch(_ chunk: Chunk) {
-        guard !chunk.isTouched else { return }
-        chunk.isTouched = true
+        guard chunk.oldRows == nil else { return }
+        chunk.oldRows = chunk.rows
         touched.append(chunk)
     }
 
+    /// Divides the current rows of a chunk. Its old rows stay in it until the commit.
     private func split(_ chunk: Chunk) {
-        let half = Chunk()
-        half.rows = ContiguousArray(chunk.rows[Self.chunkSize...])
+        let half = Chunk(Rows(chunk.rows[Self.chunkSize...]), in: section)
+        half.oldRows = []
+        half.isHalf = true
         chunk.rows.removeSubrange(Self.chunkSize...)
-        for row in half.rows { row.chunk = half }
-        for chunk in [chunk, half] {
-            chunk.oldCount = chunk.rows.count { $0.isOld }
-            chunk.newCount = chunk.rows.count { $0.isNew }
-        }
+        for row in half.rows { row._withUnsafeGuaranteedRef { $0.chunk = half } }
         chunks.insert(half, at: chunk.position + 1)
-        touch(half)
+        touched.append(half)
         recount()
     }
 
     private func recount() {
         for (position, chunk) in chunks.enumerated() { chunk.position = position }
+        firstRows = chunks.map(\.rows.first)
         oldCounts = Fenwick(chunks.map(\.oldCount))
-        newCounts = Fenwick(chunks.map(\.newCount))
+        newCounts = Fenwick(chunks.map(\.rows.count))
     }
 
     /// Commits the present rows.
     func commit() {
-        guard !touched.isEmpty else { return }
+        guard isTouched else { return }
         var isSparse = false
         for chunk in touched {
-            if chunk.newCount < chunk.rows.count { chunk.rows.removeAll { !$0.isNew } }
-            for row in chunk.rows where !row.isOld { row.isOld = true }
-            oldCounts.add(chunk.newCount - chunk.oldCount, at: chunk.position)
-            chunk.oldCount = chunk.newCount
-            chunk.isTouched = false
+            oldCounts.add(chunk.rows.count - chunk.oldCount, at: chunk.position)
+            chunk.oldRows = nil
+            if chunk.isHalf { for row in chunk.rows { row._withUnsafeGuaranteedRef { $0.commitPlace() } } }
+            chunk.isHalf = false
             isSparse = isSparse || chunk.rows.isEmpty
         }
         touched.removeAll(keepingCapacity: true)
@@ -221,25 +208,27 @@ final class RowList {
 
     private func dropEmptyChunks() {
         chunks.removeAll { $0.rows.isEmpty }
-        if chunks.isEmpty { chunks = [Chunk()] }
+        if chunks.isEmpty { chunks = [Chunk([], in: section)] }
         recount()
     }
 
     /// Replaces all rows. The new rows are committed.
-    func rebuild(_ entries: [Entry], place: (Entry, Row) -> Void) {
-        chunks = stride(from: 0, to: Swift.max(entries.count, 1), by: Self.chunkSize).map { start in
-            let chunk = Chunk()
-            for entry in entries[start..<Swift.min(start + Self.chunkSize, entries.count)] {
-                let row = Row(entry, section: section, chunk: chunk, isOld: true)
-                chunk.rows.append(row)
-                place(entry, row)
-            }
-            chunk.oldCount = chunk.rows.count
-            chunk.newCount = chunk.rows.count
+    func rebuild(_ entries: [Entry]) {
+        chunks = stride(from: 0, to: max(entries.count, 1), by: Self.chunkSize).map { start in
+            let some = entries[start..<min(start + Self.chunkSize, entries.count)]
+            let chunk = Chunk(Rows(some.lazy.map(Unmanaged.passUnretained)), in: section)
+            for entry in some { entry.chunk = chunk }
             return chunk
         }
         touched = []
         count = entries.count
         recount()
+    }
+}
+
+extension RowList.Rows {
+    fileprivate func place(of entry: Entry) -> Int? {
+        let identity = Unmanaged.passUnretained(entry).toOpaque()
+        return firstIndex { $0.toOpaque() == identity }
     }
 }

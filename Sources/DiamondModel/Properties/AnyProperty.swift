@@ -26,8 +26,9 @@ public class AnyProperty: @unchecked Sendable {
 
     /// The member's name if the property has a single key with one name. This usual case is read without a loop.
     @usableFromInline let onlyName: String?
+    /// Whether the property has no models, and keeps values that break its rules.
     @usableFromInline let isPlain: Bool
-    /// Whether a change needs no checks: the property has no rules, no models, and is not the id.
+    /// Whether a change needs no checks: the property is plain, and not the id.
     @usableFromInline let isQuiet: Bool
     let isNested: Bool
 
@@ -44,7 +45,7 @@ public class AnyProperty: @unchecked Sendable {
         key = keys[0].text
         let isUsual = keys.count == 1 && keys[0].names.count == 1 && !keys[0].mayLookLikeOthers
         onlyName = isUsual && access != .transient ? keys[0].names[0] : nil
-        isPlain = !hasRules && !isNested
+        isPlain = !(hasRules && policy == .reject) && !isNested
         isQuiet = isPlain && key != idKey
     }
 

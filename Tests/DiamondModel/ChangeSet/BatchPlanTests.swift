@@ -67,7 +67,7 @@ enum Mutant: CaseIterable {
                 return RowPath(section: path.section, row: path.row - before)
             }
         case .forgetsMovesWithinSections:
-            batch.moves.removeAll { scene.plan.newSections[$0.from.section] == $0.to.section }
+            batch.moves.removeAll { scene.plan.newSection($0.from.section) == $0.to.section }
         case .namesRowsOfDeletedSections:
             batch.deletions += batch.deletedSections.flatMap { section in
                 scene.old[section].rows.indices.map { RowPath(section: section, row: $0) }
@@ -81,7 +81,7 @@ enum Mutant: CaseIterable {
             batch.deletedSections.removeAll { keys.contains(scene.old[$0].key) }
             batch.insertedSections.removeAll { keys.contains(scene.new[$0].key) }
         case .forgetsUpdatesAcrossSections:
-            batch.updates.removeAll { scene.plan.newSections[$0.old.section] != $0.new.section }
+            batch.updates.removeAll { scene.plan.newSection($0.old.section) != $0.new.section }
         }
         return batch
     }

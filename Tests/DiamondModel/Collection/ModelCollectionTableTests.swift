@@ -27,6 +27,41 @@ import Testing
         for _ in 0..<Effort.rounds(30, soaking: 5000) where game.problem == nil { game.turn(&random) }
         #expect(game.problem == nil, "seed \(Effort.seed)")
     }
+
+    @Test func `A table shows rows that were hidden by a change that was too large for a change set`() throws {
+        let items = try ModelCollection((0..<600).map { Item.make($0) })
+        items.resetLimit = 100
+        let table = CollectionTable(items)
+        items.transaction {
+            items.filters["even"] = Filter { $0.id % 2 == 0 }
+            items.sortKeys = [.by(\.id, order: .reverse, named: "id")]
+        }
+        #expect(table.resets == 1)
+        items.resetLimit = .max
+        items.filters = [:]
+        #expect(table.batches == 1)
+        #expect(table.failure == nil)
+        #expect(table.counts == [600])
+    }
+
+    @Test func `Rows have their old indexes while very many rows enter between them`() throws {
+        let items = try ModelCollection((0..<400).map { Item.make($0) })
+        items.resetLimit = .max
+        let table = CollectionTable(items)
+        for round in 1...3 {
+            try items.transaction {
+                for number in 0..<600 {
+                    try items.insert(Item.make(round * 1000 + number), at: 100 + number / 2)
+                    if number % 5 == 0 { try items.remove(at: number % 90) }
+                    if number % 7 == 0 { try items.move(from: items.count - 1 - number % 50, to: number) }
+                    if number % 9 == 0 { items[items.count - 1 - number % 60].version += 1 }
+                }
+            }
+        }
+        #expect(table.failure == nil)
+        #expect(table.batches == 3)
+        #expect(table.resets == 0)
+    }
 }
 
 /// A collection, a naive list as its reference, and a table.

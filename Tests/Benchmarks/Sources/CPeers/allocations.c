@@ -13,6 +13,11 @@ long allocations(void) { return count; }
 
 void give_back(void) { malloc_trim(0); }
 
+long allocated_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (long)(info.uordblks + info.hblkhd);
+}
+
 // The program's own malloc, which replaces the library's, counts and calls it.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t number, size_t size);
@@ -48,4 +53,5 @@ int posix_memalign(void **pointer, size_t alignment, size_t size) {
 }
 #else
 void give_back(void) {}
+long allocated_bytes(void) { return 0; }
 #endif

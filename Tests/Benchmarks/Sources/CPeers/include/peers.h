@@ -77,4 +77,7 @@ long allocations(void);
 /// Returns freed memory to the system if the C library can, so that it does not hide later allocations.
 void give_back(void);
 
+/// Returns the number of allocated bytes, with the overhead of the allocator; always 0 except on Linux with glibc.
+long allocated_bytes(void);
+
 #endif
