@@ -41,6 +41,13 @@ public final class ModelContext {
     var unreported: [QueuedSave] = []
     /// The queued calls that were reported as in need of review, with the time at which they were put there.
     var reviews: [ReplayJob.ID: Date] = [:]
+    /// The server's ids of the objects that were created on this device, by local id.
+    var serverIDs: [String: JSONValue] = [:]
+    /// Those that are not in the properties of referring objects yet, while a response is being applied.
+    var newIDs: [String: JSONValue] = [:]
+    var isNotingIDs = false
+    /// Whether a class has properties that refer to other objects.
+    var referringTypes: [ObjectIdentifier: Bool] = [:]
     /// The objects whose deletions are queued, by the ordering keys of their calls.
     var pendingDeletions: [ExactText: DeletedModel] = [:]
 
@@ -148,6 +155,8 @@ public final class ModelContext {
 
     func live(at key: ModelKey) -> Model? { models[key]?.takeUnretainedValue() }
 
+    func liveModels() -> [Model] { models.values.map { $0.takeUnretainedValue() } }
+
     private func key(of model: Model, _ id: ModelID) -> ModelKey { ModelKey(type(of: model), id) }
 
     /// Adds a model that has no context yet, with its nested models. No live instance may have its id.
@@ -184,6 +193,7 @@ public final class ModelContext {
         models[key(of: model, new)] = .passUnretained(model)
         queuedCalls[key(of: model, new)] = queuedCalls[key(of: model, old)]
         if order.deleted.remove(key(of: model, old)) != nil { order.deleted.insert(key(of: model, new)) }
+        note(new, of: old)
         observers.notify(IDChange(model: model, old: old, new: new))
     }
 

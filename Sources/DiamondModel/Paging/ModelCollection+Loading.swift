@@ -72,13 +72,14 @@ extension ModelCollection: Loadable {
 
     public func loader(for load: Load) throws -> (@concurrent @Sendable () async throws -> Page)? {
         guard let source, load.scope != .more || position != .end else { return nil }
-        let query = PageQuery(
+        var query = PageQuery(
             position: load.scope == .more ? core.pager.nextPosition(source) : .start, policy: load.policy,
             newerThan: load.scope == .refresh ? core.pager.newerThan(core) : nil)
+        query.serverIDs = core.context?.serverIDs(in: source.request) ?? [:]
         guard let identities = core.context?.identities, let engine = source.engine, let list = source.request else {
-            return { try await source.page(query) }
+            return { [query] in try await source.page(query) }
         }
-        return {
+        return { [query] in
             await identities.note(list, of: Object.self, with: engine)
             return try await source.page(query)
         }
