@@ -148,7 +148,9 @@ extension ModelContext {
         guard let engine = queueEngine else { return false }
         var list = model?.listName ?? ""
         if list.isEmpty, type.resource == nil { list = overlay.list ?? "" }
-        return (list.isEmpty || subject.list.isExactly(list)) && identities.isCurrent(identity, of: type, with: engine)
+        // The URL of a list changes when the object in it gets its id.
+        let isOfModel = subject.localID != nil && subject.localID == model?.tracking.localID
+        return (isOfModel || list.isEmpty || subject.list.isExactly(list)) && identities.isCurrent(identity, of: type, with: engine)
     }
 }
 

@@ -5,7 +5,8 @@ extension Model {
     /// Deletes the object on the server, and removes it from every collection.
     ///
     /// A new object leaves its collections, and nothing is sent. If the queue has already sent the call that creates
-    /// it, the deletion waits in the queue for the server's id (<doc:Queueing>). The status 404 or 410 counts as
+    /// it, the deletion waits in the queue for the server's id (<doc:Queueing>). Objects whose unsent
+    /// calls refer to it are not created either. The status 404 or 410 counts as
     /// success. If the call fails, the object returns to its position in each collection.
     ///
     /// - Parameter mode: The time at which the object leaves its collections.
@@ -29,10 +30,13 @@ extension Model {
                 return try await queueDestroy(mode, from: left, releasing: lock)
             }
             defer { lock.release() }
-            guard let id = serverID else { return leaveUnrecorded() }
+            guard let id = serverID else {
+                if let context { try await discardReferences(among: context.overlay.calls) }
+                return leaveUnrecorded()
+            }
             let engine = try requiredEngine()
             try await checkIdentity()
-            try await Self.delete(try request(for: .destroy, body: nil), with: engine)
+            try await Self.delete(try sentRequest(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
             tracking.isDestroyed = true
         } catch {

@@ -116,6 +116,8 @@ public final class ReplayQueue: Sendable {
             let database = try SQLiteDatabase(path: store.replayPath, configuration: configuration)
             try sealing?.open(database, answers: AnswerLog(store.answersPath), mayReseal: create)
             try database.read(ReplayTable.refuseIfSealed)
+            // Only after the secret is known: the jobs of earlier versions have it in their sealed metadata.
+            if try database.read(ReplayTable.hasUnlinkedJobs) { try database.write(ReplayTable.linkJobs) }
             return database
         } catch {
             throw ReplayError(error)
