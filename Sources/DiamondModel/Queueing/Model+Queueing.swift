@@ -207,6 +207,13 @@ extension Model {
         try await queue.assign(id.json, to: local.description)
     }
 
+    /// Whether queued calls wait for the id of this new object. Its own calls are queued, too: if the program ended
+    /// after a direct one, nobody would know the id.
+    final var isAwaited: Bool {
+        guard isNew, let context, let local = tracking.localID?.description else { return false }
+        return context.overlay.calls.all.contains { $0.request?.replay.awaits.contains(local) ?? false }
+    }
+
     /// Discards the queued calls that refer to a new object that is not created any more. New objects leave their
     /// collections with their unsent calls.
     ///

@@ -150,7 +150,8 @@ extension ModelContext {
         if list.isEmpty, type.resource == nil { list = overlay.list ?? "" }
         // The URL of a list changes when the object in it gets its id.
         let isOfModel = subject.localID != nil && subject.localID == model?.tracking.localID
-        return (isOfModel || list.isEmpty || subject.list.isExactly(list)) && identities.isCurrent(identity, of: type, with: engine)
+        return (isOfModel || list.isEmpty || subject.list.isExactly(list))
+            && identities.isCurrent(identity, of: type, with: engine)
     }
 }
 

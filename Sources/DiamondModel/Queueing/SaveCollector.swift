@@ -119,11 +119,13 @@ struct SaveCollector {
         // A new object has its values.
         if answered.subject.call != .create, let sent = answered.sent, let live { live.restoreEdits(from: sent) }
         let job = answered.stored.job
+        let failure = SaveFailure(call: answered.subject.call, error: error)
         context.noteRefusal(
             QueueOverlay.RefusedCall(
                 jobID: job.id, subject: answered.subject, identity: job.identity, object: answered.sent ?? [:],
-                failure: SaveFailure(call: answered.subject.call, error: error)),
+                failure: failure),
             of: live)
+        if live == nil { restored?.noteFailure(failure) }
         return save(answered, of: restored ?? live, failure: error)
     }
 

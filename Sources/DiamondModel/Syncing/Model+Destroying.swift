@@ -25,15 +25,12 @@ extension Model {
             let lock = syncing.lock
             try await lock.acquire()
             await context?.prepareSave(of: type(of: self))
-            if mode.isQueued || hasQueuedSaves {
+            if mode.isQueued || hasQueuedSaves || isAwaited {
                 if mode == .wait { left = CollectionPosition.remove(self, isEdit: false) }
                 return try await queueDestroy(mode, from: left, releasing: lock)
             }
             defer { lock.release() }
-            guard let id = serverID else {
-                if let context { try await discardReferences(among: context.overlay.calls) }
-                return leaveUnrecorded()
-            }
+            guard let id = serverID else { return leaveUnrecorded() }
             let engine = try requiredEngine()
             try await checkIdentity()
             try await Self.delete(try sentRequest(for: .destroy, body: nil), with: engine)

@@ -44,7 +44,7 @@ extension ModelObject where Self: Model {
     /// confirmed, or that were not saved yet. Values that were set in the meantime stay. The saves of an object run one
     /// after another. Values that are set during a save stay, and the next save sends them. If nothing has changed,
     /// nothing is sent. While calls of an object wait in the queue, all its saves are queued. So are those that refer to a
-    /// new object that the queue has to create first.
+    /// new object that the queue has to create first, and those of a new object to which queued calls refer.
     ///
     /// New members of nested collections get the ids of their elements in the response. A sent member without an
     /// element in the response is removed.
@@ -71,7 +71,7 @@ extension ModelObject where Self: Model {
             let lock = syncing.lock
             try await lock.acquire()
             await context?.prepareSave(of: type(of: self))
-            if mode.isQueued || hasQueuedSaves {
+            if mode.isQueued || hasQueuedSaves || isAwaited {
                 // Calls may have been queued during the wait. Then the change is visible from now on.
                 if waits { visible = change.map { makeVisible($0) } }
                 return try await queueSave(mode, as: method, of: visible, releasing: lock)
