@@ -49,6 +49,9 @@ struct SaveCollector {
         if saves.isEmpty { return report(reviews) }
         try context.recordSaves?(saves)
         for stored in orphans { try? await queue.discard(stored.job.id) }
+        for save in saves where save.call == .destroy && save.failure == nil && save.serverID == nil {
+            try await save.model?.discardReferences(among: context.overlay.calls)
+        }
         // Answers with a new object's id stay in the queue: other contexts may need the id.
         let creations = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
         try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(creations))
@@ -220,7 +223,12 @@ struct SaveCollector {
 
     private func revert(_ answered: AnsweredCall) -> QueuedSave {
         let model = context.existing(type, for: answered.subject)
-        if answered.subject.call == .destroy { context.revertDeletion(answered.stored.job.orderingKey ?? "") }
+        if answered.subject.call == .destroy {
+            // The server has never had the object.
+            context.overlay.refused.removeAll { $0.subject.localID == answered.subject.localID }
+            if let model { context.endDeletion(of: model, at: answered.stored.job.orderingKey ?? "") }
+            return save(answered, of: model)
+        }
         let error = ModelError(
             .missingID, "the call that creates the object has failed, so this call has no id: save the object again")
         return refuse(answered, of: model, error)
