@@ -22,7 +22,7 @@ final class FamilySaver {
 
     /// The names of the notes, the first of which the others answer.
     private static let names = ["parent", "a", "b", "c"]
-    /// The changes before anything is sent, the last change of all, and that of a program that has ended.
+    /// The last change before anything is sent, and the last of all.
     private static let (first, last) = (1, 3)
 
     init(_ directory: String, _ base: String, _ text: String) throws {

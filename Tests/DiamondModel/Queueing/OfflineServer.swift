@@ -164,7 +164,11 @@ extension OfflineServer.State {
     /// - Parameter isKnown: Whether an earlier call with its key has acted; `nil` for a call without a key.
     private mutating func fate(of call: StubAPI.Call, _ body: [String: JSONValue], isKnown: Bool?) -> OfflineServer.Fate
     {
-        let name = "\(step) \(call.method) \(call.path) \(body["tag"] ?? .null)"
+        // The ids depend on the order.
+        let path = call.path.prefix { $0 != "?" }.split(separator: "/").map { part in
+            Int(part).flatMap { rows[$0]?["tag"] }.map { "\($0)" } ?? String(part)
+        }
+        let name = "\(step) \(call.method) \(path) \(body["tag"] ?? .null)"
         attempts[name, default: 0] += 1
         // FNV-1a.
         let hash = "\(name) \(attempts[name] ?? 0)".utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {

@@ -37,7 +37,7 @@ extension OfflineTwin {
             let later = calls(tag)
             pieces[tag]?.calls.removeAll { $0.user == user }
             for call in later { keep(call, of: tag) }
-            if later.contains(where: { $0.kind == .destroy }) { drop(tag) }
+            if later.contains(where: { $0.kind == .destroy }) { discard(tag) }
         case (.refused?, _): keep(call, of: tag)
         case (nil, _): break
         }
