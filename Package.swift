@@ -120,7 +120,7 @@ let package = Package(
             name: "DiamondSchema",
             dependencies: ["DiamondSQLite"],
             path: "Schema",
-            resources: ["cache-v1", "cache-v2", "cache-v3", "replay-v1", "replay-v2", "replay-v3"].map {
+            resources: ["cache-v1", "cache-v2", "cache-v3", "replay-v1", "replay-v2", "replay-v3", "replay-v4"].map {
                 .embedInCode("\($0).sql")
             }
         ),

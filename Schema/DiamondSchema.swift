@@ -20,7 +20,8 @@ package enum DiamondSchema {
         var configuration = SQLiteConfiguration(
             applicationID: 0x4469_6151,
             migrations: scripts(
-                PackageResources.replay_v1_sql, PackageResources.replay_v2_sql, PackageResources.replay_v3_sql)
+                PackageResources.replay_v1_sql, PackageResources.replay_v2_sql, PackageResources.replay_v3_sql,
+                PackageResources.replay_v4_sql)
         )
         configuration.synchronous = .full
         configuration.pageSize = 4096

@@ -30,8 +30,8 @@ package struct SQLiteConfiguration: Sendable {
     /// Whether version 1 was changed in place, so that its files have several forms. Before the second script, such a
     /// file gets the form that the first script creates.
     package var firstVersionVaries = false
-    /// Computes the values that a script cannot, in the transaction of the migration, after a file of version 1 got its
-    /// form. New columns that may not be NULL have zeros and empty values then.
+    /// Computes the values that a script cannot, in the transaction of the migration, after a file of version 1 was
+    /// migrated. New columns that may not be NULL have zeros and empty values then.
     package var complete: (@Sendable (borrowing SQLiteConnection) throws(SQLiteError) -> Void)?
     /// An object for the code that reads and writes the tables, such as the seal of their values.
     package var context: (any AnyObject & Sendable)?

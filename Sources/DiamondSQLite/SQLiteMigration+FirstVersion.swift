@@ -35,7 +35,6 @@ extension SQLiteMigration {
         for part in parts { if let columns = part.columns { try unify(part, columns: columns, on: connection) } }
         let present = Set(try Self.parts(on: connection).map(\.name))
         for part in parts where !present.contains(part.name) { try connection.execute(part.sql) }
-        try configuration.complete?(connection)
     }
 
     private func firstParts() throws(SQLiteError) -> [Part] {

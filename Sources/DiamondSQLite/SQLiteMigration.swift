@@ -34,6 +34,8 @@ struct SQLiteMigration {
     private func migrate(from version: Int64, on handle: SQLiteHandle) throws(SQLiteError) {
         if version == 1, configuration.firstVersionVaries { try unify(handle) }
         for script in configuration.migrations.dropFirst(Int(version)) { try handle.execute(script) }
+        let connection = SQLiteConnection(handle: handle)
+        if version == 1 { try configuration.complete?(connection) }
         try handle.execute(
             "PRAGMA application_id = \(configuration.applicationID); PRAGMA user_version = \(newest)"
         )

@@ -121,6 +121,10 @@ import Testing
         print(city.hasQueuedSaves, city.saveState)  // true, waiting(since: …) while it waits
         try await city.save(.queuedInBackground) { $0.population = 350_000 }  // returns when it is on disk
         let replaying = Task { await replayer.run() }
+        let district = District()
+        district.city = ParentReference(city)  // a new city, whose call waits
+        try context.register(district)
+        try await district.save()  // queued, and sent after the city
         for save in try await context.collectSaves(of: City.self) {
             print(save.serverID as Any, save.failure as Any)
         }

@@ -11,8 +11,9 @@ import HTTPTypes
 // QueueHammer work DIRECTORY ends at the point that DIAMOND_FAULT names, after-send:3 at the third time, or stops there
 // until it is let go on, where DIAMOND_FAULT_STOPS is set QueueHammer serve DIRECTORY does the work of an engine that
 // replays automatically, and ends alike QueueHammer save DIRECTORY BASE TEXT held|live makes one object and changes it
-// twice, by saves that are queued; goes on where an earlier process of this was killed QueueHammer network ends when it
-// is told of a link that comes up, in a network of its own
+// twice, by saves that are queued; goes on where an earlier process of this was killed QueueHammer family DIRECTORY BASE
+// TEXT does the same with an object and three that refer to it QueueHammer network ends when it is told of a link that
+// comes up, in a network of its own
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 
@@ -77,11 +78,12 @@ do {
     case ("serve", 2): try await serve(arguments[1])
     case ("save", 5):
         try await Saver(arguments[1], arguments[2], arguments[3], isHeld: arguments[4] == "held").save()
+    case ("family", 4): try await FamilySaver(arguments[1], arguments[2], arguments[3]).save()
     case ("network", 1): try await watchNetwork()
     default:
         FileHandle.standardError.write(
             Data(
-                "usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | serve DIRECTORY | save DIRECTORY BASE TEXT held|live | network\n"
+                "usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | serve DIRECTORY | save DIRECTORY BASE TEXT held|live | family DIRECTORY BASE TEXT | network\n"
                     .utf8))
         exit(64)
     }

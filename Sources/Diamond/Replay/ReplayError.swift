@@ -20,6 +20,10 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         public static let wrongState = Code(description: "wrongState")
         /// Another job has the same unique name.
         public static let notUnique = Code(description: "notUnique")
+        /// The request needs the id of an object that no job creates.
+        public static let missingObject = Code(description: "missingObject")
+        /// The request needs the id of an object whose own job waits for this one.
+        public static let waitsForItself = Code(description: "waitsForItself")
         /// Two requests with the same unique name cannot be merged.
         public static let cannotMerge = Code(description: "cannotMerge")
         /// The directory or the file cannot be created or opened.

@@ -58,6 +58,9 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     package let token: Int64
     /// The JSON of the typed call; `nil` if it is not stored.
     package let storedCall: String?
+    /// The jobs that create the objects whose ids the request needs, while it waits for them
+    /// (``ReplayReason/awaitingID``, ``ReplayReason/creationFailed``).
+    public let awaitedJobs: [ID]
 }
 
 extension ReplayJob {

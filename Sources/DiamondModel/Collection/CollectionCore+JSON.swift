@@ -124,7 +124,7 @@ extension CollectionCore {
     ) {
         if let context, context.answerTime == nil { try? context.refreshCalls(isWhole: false) }
         let list = context?.overlay.list
-        context?.overlay.list = source?.request?.listName
+        context?.overlay.list = source?.request.map { context?.resolved($0).listName ?? $0.listName }
         defer { context?.overlay.list = list }
         var seen: Set<ModelID> = []
         for (index, json) in values.enumerated() {

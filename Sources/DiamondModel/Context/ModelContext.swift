@@ -47,6 +47,13 @@ public final class ModelContext: Observable {
     var unreported: [QueuedSave] = []
     /// The queued calls that were reported as in need of review, with the time at which they were put there.
     var reviews: [ReplayJob.ID: Date] = [:]
+    /// The server's ids of the objects that were created on this device, by local id.
+    var serverIDs: [String: JSONValue] = [:]
+    /// Those that are not in the properties of referring objects yet, while a response is being applied.
+    var newIDs: [String: JSONValue] = [:]
+    var isNotingIDs = false
+    /// Whether a class has properties that refer to other objects.
+    var referringTypes: [ObjectIdentifier: Bool] = [:]
     /// The objects whose deletions are queued, by the ordering keys of their calls.
     var pendingDeletions: [ExactText: DeletedModel] = [:]
 
@@ -199,6 +206,7 @@ public final class ModelContext: Observable {
         if !old.isLocal { models[key(of: model, old)] = nil }
         models[key(of: model, new)] = .passUnretained(model)
         if order.deleted.remove(key(of: model, old)) != nil { order.deleted.insert(key(of: model, new)) }
+        note(new, of: old)
         observers.notify(IDChange(model: model, old: old, new: new))
     }
 

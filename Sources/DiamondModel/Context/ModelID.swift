@@ -52,6 +52,20 @@ public struct ModelID: Sendable {
         self.init(.local(id))
     }
 
+    /// Reads a reference to an object: its id, its local id as text, or the object itself.
+    init?(reference json: JSONValue, idKey: String) {
+        var json = json
+        if case .object(let object) = json { json = object[idKey] ?? .null }
+        if case .string(let text) = json, let local = ModelID(local: text) {
+            self = local
+        } else {
+            self.init(json: json)
+        }
+    }
+
+    /// The id as a reference to its object: text for a local id.
+    var reference: JSONValue { isLocal ? .string(description) : json }
+
     static func makeLocal() -> ModelID { ModelID(.local(UUID())) }
 
     /// Whether the server does not know the id: it was created on this device.
@@ -110,6 +124,9 @@ extension ModelID: Codable {
 }
 
 /// An id with the class of its model. It can be sent between isolation domains.
+///
+/// A property with such a value refers to another object, which may be new. A save then waits in the queue until the
+/// server has created that object (<doc:Queueing>).
 public struct TypedID<Object: Model>: Hashable, Sendable, Codable {
     public let value: ModelID
 
@@ -118,4 +135,15 @@ public struct TypedID<Object: Model>: Hashable, Sendable, Codable {
     public init(from decoder: any Decoder) throws { value = try ModelID(from: decoder) }
 
     public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+}
+
+/// It is read from an id, or from an object with an id.
+extension TypedID: ModelValue {
+    public init?(json: JSONValue) {
+        guard let id = ModelID(reference: json, idKey: Object.idKey) else { return nil }
+        self.init(id)
+    }
+
+    /// The id; text that begins with `local:` if the server has not assigned one yet.
+    public var json: JSONValue { value.reference }
 }

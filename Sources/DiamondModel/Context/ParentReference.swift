@@ -16,17 +16,15 @@ public struct ParentReference<Parent: Model>: ModelValue {
     }
 
     public init?(json: JSONValue) {
-        var json = json
-        if case .object(let object) = json { json = object[Parent.idKey] ?? .null }
-        guard let id = ModelID(json: json) else { return nil }
+        guard let id = ModelID(reference: json, idKey: Parent.idKey) else { return nil }
         self.init(id: id)
     }
 
     /// The parent's current id.
     public var id: ModelID? { parent?.modelID ?? storedID }
 
-    /// The id; `null` if the server has not assigned one yet.
-    public var json: JSONValue { id?.json ?? .null }
+    /// The id; text that begins with `local:` if the server has not assigned one yet.
+    public var json: JSONValue { id?.reference ?? .null }
 
     /// Returns the referenced parent. If there is none, returns the context's live instance with the id.
     public func model(in context: ModelContext? = nil) -> Parent? {

@@ -72,14 +72,15 @@ extension ModelCollection: Loadable {
 
     public func loader(for load: Load) throws -> (@concurrent @Sendable () async throws -> Page)? {
         guard let source, load.scope != .more || position != .end else { return nil }
-        let query = PageQuery(
+        var query = PageQuery(
             position: load.scope == .more ? core.pager.nextPosition(source) : .start, policy: load.policy,
             newerThan: load.scope == .refresh ? core.pager.newerThan(core) : nil)
         _ = core.context?.overlay.name(of: Object.self)
+        query.serverIDs = core.context?.serverIDs(in: source.request) ?? [:]
         guard let identities = core.context?.identities, let engine = source.engine, let list = source.request else {
-            return { try await source.page(query) }
+            return { [query] in try await source.page(query) }
         }
-        return {
+        return { [query] in
             await identities.note(list, of: Object.self, with: engine)
             return try await source.page(query)
         }
@@ -131,7 +132,8 @@ extension CollectionCore {
     /// Adds the new objects of the list whose calls wait in the queue. Those of a part of the list, such as the results
     /// of a search, are added if the collection has filters, which decide on them.
     private func addWaitingModels(of source: PageSource) {
-        guard let context, let request = source.request, let list = type.resource ?? source.request else { return }
+        guard let context, let request = source.request.map(context.resolved) else { return }
+        let list = type.resource ?? request
         let isWhole =
             type.resource == nil
             ? request.url.isExactly(list.listName) && request.parameters == Parameters()

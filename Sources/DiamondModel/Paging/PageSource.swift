@@ -8,6 +8,8 @@ public struct PageQuery: Hashable, Sendable {
     public let policy: CachePolicy?
     /// The id of the first existing item, if newer items are requested.
     public let newerThan: JSONValue?
+    /// The server's ids of objects in the URL of the list, by local id.
+    var serverIDs: [String: JSONValue] = [:]
     /// The id of the last newer item received so far.
     public private(set) var newerBefore: JSONValue?
 
@@ -62,6 +64,8 @@ public struct PageSource: Sendable {
             }
             if let policy = query.policy { request.cache = policy }
             prepare(&request, query)
+            request = request.replacing(query.serverIDs)
+            if let name = request.localIDs.min() { throw ModelError.unsaved(name) }
             let url = try engine.url(of: request)
             if case .url(let position) = query.position, query.newerThan == nil {
                 // The URL may come from an archive, and would receive the request's headers.

@@ -31,16 +31,19 @@ public class AnyProperty: @unchecked Sendable {
     /// Whether a change needs no checks: the property is plain, and not the id.
     @usableFromInline let isQuiet: Bool
     let isNested: Bool
+    /// Whether the values are or contain ids of other objects.
+    let isReference: Bool
 
     @usableFromInline
     init(
         keys: [PropertyKey], access: Access, policy: RulePolicy, keyPath: AnyKeyPath, hasRules: Bool, isNested: Bool,
-        idKey: String
+        isReference: Bool, idKey: String
     ) {
         self.keys = keys
         self.access = access
         self.policy = policy
         self.isNested = isNested
+        self.isReference = isReference
         anyKeyPath = keyPath
         key = keys[0].text
         let isUsual = keys.count == 1 && keys[0].names.count == 1 && !keys[0].mayLookLikeOthers

@@ -42,7 +42,7 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
         let isNested = form.model != nil || form.collection != nil
         super.init(
             keys: keys, access: access, policy: policy, keyPath: keyPath, hasRules: !rules.isEmpty, isNested: isNested,
-            idKey: Owner.idKey)
+            isReference: Value.self is any ObjectReference.Type, idKey: Owner.idKey)
     }
 
     // MARK: Values without their type

@@ -46,6 +46,7 @@ extension Model {
 
     private nonisolated(nonsending) func enqueueSave(as method: SaveMethod) async throws -> QueuedCall? {
         let queue = try await ModelQueue.ready(for: self)
+        queue.context.putIDs(into: self)
         let waiting = try queue.uncollectedCalls()
         let isMade = isNew && waiting.contains { $0.subject.call == .create }
         guard (isNew && !isMade) || isDirty || !waiting.isEmpty || method != .automatic else { return nil }
@@ -82,12 +83,19 @@ extension Model {
         -> QueuedCall?
     {
         let queue = try await ModelQueue.ready(for: self)
-        if isNew, try !queue.uncollectedCalls().contains(where: { $0.subject.call == .create }) { return nil }
+        let calls = queue.context.overlay.calls
+        if isNew, try !queue.uncollectedCalls().contains(where: { $0.subject.call == .create }) {
+            try await discardReferences(among: calls)
+            return nil
+        }
         queue.context.addPendingDeletion(DeletedModel(model: self, positions: positions), at: queue.key)
         do {
             let call = try await queue.enqueue(.destroy, body: nil, of: self)
             // The queue has merged it with the unsent call that creates the object: neither is sent.
-            if !hasQueuedSaves { queue.context.endDeletion(queue.key, isDestroyed: false) }
+            if !hasQueuedSaves {
+                queue.context.endDeletion(queue.key, isDestroyed: false)
+                try await discardReferences(among: calls)
+            }
             return call
         } catch {
             queue.context.revertDeletion(queue.key)
@@ -161,20 +169,66 @@ extension Model {
         for slot in nestedSlots { slot.nestedCollection?.addNewRejections() }
     }
 
-    /// Returns the request of a call for the queue. If the server has not assigned an id yet, the URL contains the
-    /// local id instead.
+    /// Returns the request of a call for the queue. It contains the local ids of objects without a server id.
     final func request(queueing call: ModelCall, body: JSONValue?) throws -> Request {
-        guard call != .create, isNew else { return try request(for: call, body: body) }
-        syncing.urlID = localID
+        let isOwnIDMissing = isNew && call != .create
+        if isOwnIDMissing { syncing.urlID = localID }
         defer { syncing.urlID = nil }
-        let request = try request(for: call, body: body)
-        guard request.url.contains(localID.description.urlSegment) else {
+        var request = try resolvedRequest(for: call, body: body)
+        request.replay.awaits = request.localIDs
+        guard !isOwnIDMissing || request.replay.awaits.contains(localID.description) else {
             throw ModelError(
                 .missingID,
                 "request(for:body:) of \(type(of: self)) makes a URL without `modelID`: save it when it has an id"
             )
         }
+        if isNew, call == .create {
+            request.replay.creates = ReplayCreation(localID.description, paths: Self.idPaths(in: request))
+        }
         return request
+    }
+
+    /// Returns whether a save has to wait in the queue for the objects to which it refers.
+    ///
+    /// - Throws: ``ModelError`` `missingID` if no call creates one of them.
+    final func mustQueue(_ save: PendingSave) throws -> Bool {
+        let names = save.references
+        if names.isEmpty { return false }
+        let known = try (try? context?.queueEngine?.queue())?.ids(of: names) ?? [:]
+        if let name = names.subtracting(known.keys).min() { throw ModelError.unsaved(name) }
+        return true
+    }
+
+    /// Puts the new id of an object that was created without the queue into the queued calls that refer to it.
+    final nonisolated(nonsending) func assignID() async throws {
+        guard let context, let local = tracking.localID, let id = serverID, !context.overlay.calls.isEmpty,
+            let queue = try context.queueEngine?.queue()
+        else { return }
+        try await queue.assign(id.json, to: local.description)
+    }
+
+    /// Whether queued calls wait for the id of this new object. Its own calls are queued, too: if the program ended
+    /// after a direct one, nobody would know the id.
+    final var isAwaited: Bool {
+        guard isNew, let context, let local = tracking.localID?.description else { return false }
+        return context.overlay.calls.all.contains { $0.request?.replay.awaits.contains(local) ?? false }
+    }
+
+    /// Discards the queued calls that refer to a new object that is not created any more. New objects leave their
+    /// collections with their unsent calls.
+    ///
+    /// - Parameter calls: The calls that waited before the deletion.
+    final nonisolated(nonsending) func discardReferences(among calls: WaitingCalls) async throws {
+        guard let context, let local = tracking.localID, !calls.isEmpty, let queue = try context.queueEngine?.queue()
+        else { return }
+        try await queue.discardJobs(awaiting: local.description)
+        try context.refreshCalls(isWhole: true)
+        for call in calls.all where context.overlay.calls[call.job.id] == nil && call.subject.call == .create {
+            guard let type = context.overlay.classes[call.subject.type],
+                let model = context.existing(type, for: call.subject), model.isNew, !model.hasQueuedSaves
+            else { continue }
+            if try queue.job(call.job.id)?.reason == .replaced { model.leaveUnrecorded() }
+        }
     }
 }
 

@@ -153,6 +153,7 @@ extension ModelContext {
     func existing(_ type: Model.Type, for subject: QueuedSubject) -> Model? {
         subject.ids.lazy.compactMap { self.existing(type, id: $0) }.first { live in
             live.listName.isEmpty || live.listName.isExactly(subject.list)
+                || (subject.localID != nil && subject.localID == live.tracking.localID)
         }
     }
 

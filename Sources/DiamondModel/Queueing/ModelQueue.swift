@@ -52,14 +52,12 @@ struct ModelQueue {
     }
 
     private static func key(of model: Model, identity: String?, queue: ReplayQueue) throws -> String {
-        let list = "\(identity.map { "\($0) " } ?? "")\(type(of: model).queueName) \(model.listName)"
-        guard let id = model.serverID else { return "\(list)/\(model.localID)" }
-        // Calls from before the server assigned the id may still wait, and are sent first.
+        // Calls from before the server assigned the id, of the object or of one in its URL, may still wait.
         let earlier = try queue.jobsStoringAnswers().first { job, isConsumed in
-            guard !isConsumed, job.identity.isExactly(identity), let subject = QueuedSubject(job) else { return false }
-            return subject.isSame(as: model) && subject.serverID == id
+            !isConsumed && job.identity.isExactly(identity) && QueuedSubject(job)?.isSame(as: model) == true
         }
-        return earlier?.job.orderingKey ?? "\(list)/\(id)"
+        let list = "\(identity.map { "\($0) " } ?? "")\(type(of: model).queueName) \(model.listName)"
+        return earlier?.job.orderingKey ?? "\(list)/\(model.modelID)"
     }
 
     /// Returns the object's calls that were not answered, or whose answers were not collected.
@@ -98,7 +96,8 @@ struct ModelQueue {
 
     /// Writes a call to the queue. Starts to send it if no other call has to be sent before it.
     ///
-    /// - Returns: The call. Its `finish()` throws if it could not be written.
+    /// - Throws: ``ModelError`` `missingID` if the request refers to an object that no call creates; `ConnectionError` if
+    ///   it could not be written.
     nonisolated(nonsending) func enqueue(
         _ call: ModelCall, body: JSONValue?, of model: Model
     ) async throws -> QueuedCall {
@@ -118,34 +117,37 @@ struct ModelQueue {
         // Metadata of the app must not be read as ids.
         for name in ["id", "localID"] where subject.metadata[name] == nil { request.replay.metadata[name] = nil }
         request.replay.storesAnswer = true
+        let known = try queue.ids(of: request.replay.awaits)
+        if let name = request.replay.awaits.subtracting(known.keys).min() { throw ModelError.unsaved(name) }
+        request = request.replacing(known.filter { $0.value != .null })
+        for (name, id) in known {
+            if let local = ModelID(local: name), let id = ModelID(json: id) { context.note(id, of: local) }
+        }
         model.noteFailure(nil)
         model.syncing.isEnqueueing = true
         defer { model.syncing.isEnqueueing = false }
-        var sending: Task<ConnectionError?, Never>?
-        if call != .create, subject.serverID == nil {
-            request.replay.awaitsID = true
-            try await queue.enqueue(request)
-        } else {
-            sending = await send(request)
-        }
+        let sending = try await send(request)
         try context.refreshCalls(isWhole: false)
         return QueuedCall(context: context, type: type(of: model), key: key, call: call, sending: sending)
     }
 
-    /// Starts to send a request, and returns when it is on disk or could not be written.
-    private nonisolated(nonsending) func send(_ request: Request) async -> Task<ConnectionError?, Never> {
-        let stored = Promise<Void>()
+    /// Starts to send a request, and returns when it is on disk.
+    ///
+    /// - Throws: `ConnectionError` `cannotQueue` if it could not be written.
+    private nonisolated(nonsending) func send(_ request: Request) async throws -> Task<ConnectionError?, Never> {
+        let stored = Promise<ConnectionError?>()
         // A separate task: canceling the caller does not cancel a request that is on disk.
         let task = Task { [engine] () -> ConnectionError? in
-            defer { stored.fulfill(with: ()) }
             do throws(ConnectionError) {
-                _ = try await engine.durableResponse(to: request) { stored.fulfill(with: ()) }
+                _ = try await engine.durableResponse(to: request) { stored.fulfill(with: nil) }
+                stored.fulfill(with: nil)
                 return nil
             } catch {
+                stored.fulfill(with: error)
                 return error
             }
         }
-        await stored.value()
+        if let error = await stored.value() { throw error }
         return task
     }
 }
@@ -178,16 +180,16 @@ struct QueuedCall {
     fileprivate let type: Model.Type
     fileprivate let key: String
     fileprivate let call: ModelCall
-    /// The task that sends the call; `nil` for a call that waits.
-    fileprivate let sending: Task<ConnectionError?, Never>?
+    /// The task that sends the call, or ends if it has to wait.
+    fileprivate let sending: Task<ConnectionError?, Never>
 
     /// Waits until the server has responded or the call has to wait, and collects the response.
     ///
-    /// - Throws: `ConnectionError` if the server has refused the call, which is not sent again, or if the call could
-    ///   not be queued (`cannotQueue`). A deletion of an object that is gone (404, 410) is no refusal.
+    /// - Throws: `ConnectionError` if the server has refused the call, which is not sent again. A deletion of an object
+    ///   that is gone (404, 410) is no refusal.
     nonisolated(nonsending) func finish() async throws {
-        let failure = await sending?.value
-        let isAnswered = sending != nil && failure?.code != .queued
+        let failure = await sending.value
+        let isAnswered = failure?.code != .queued
         await context.collectForLater([type], isOwn: isAnswered) { $0.orderingKey.isExactly(key) }
         guard let failure, failure.code != .queued, !failure.saysGone || call != .destroy else { return }
         throw failure

@@ -112,9 +112,10 @@ extension ModelContext {
 
     /// Marks the values of a call as saved if the server has confirmed it, and another context has applied the answer.
     private func confirm(_ call: WaitingCalls.Call, of model: Model) {
-        guard let job = try? overlay.queue?.job(call.job.id), job.state == .done, job.reason != .discarded else {
-            return
-        }
+        // A refused job is done, too, if its caller has the error.
+        guard let job = try? overlay.queue?.job(call.job.id), job.state == .done,
+            job.reason == .finished || job.reason == .gone
+        else { return }
         switch call.subject.call {
         case .destroy: endDeletion(of: model, at: job.orderingKey ?? "")
         case .update, .replace:
@@ -148,7 +149,10 @@ extension ModelContext {
         guard let engine = queueEngine else { return false }
         var list = model?.listName ?? ""
         if list.isEmpty, type.resource == nil { list = overlay.list ?? "" }
-        return (list.isEmpty || subject.list.isExactly(list)) && identities.isCurrent(identity, of: type, with: engine)
+        // The URL of a list changes when the object in it gets its id.
+        let isOfModel = subject.localID != nil && subject.localID == model?.tracking.localID
+        return (isOfModel || list.isEmpty || subject.list.isExactly(list))
+            && identities.isCurrent(identity, of: type, with: engine)
     }
 }
 

@@ -62,9 +62,15 @@ struct QueuedSubject {
         return metadata
     }
 
-    var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
+    /// The ids, the local one first: another live instance may have been loaded with the server's.
+    var ids: [ModelID] { [localID, serverID].compactMap { $0 } }
 
-    func isSame(as model: Model) -> Bool { type == Swift.type(of: model).queueName && list.isExactly(model.listName) }
+    func isSame(as model: Model) -> Bool {
+        guard type == Swift.type(of: model).queueName else { return false }
+        // The URL of a list changes when the object in it gets its id.
+        if let localID, localID == model.tracking.localID { return true }
+        return serverID != nil && serverID == model.serverID && list.isExactly(model.listName)
+    }
 }
 
 extension Model {

@@ -30,6 +30,8 @@ struct SaveCollector {
     /// - Throws: `ReplayError` if the queue cannot be read or written; the error of ``ModelContext/recordSaves``.
     nonisolated(nonsending) func collect() async throws -> [QueuedSave] {
         var saves: [QueuedSave] = []
+        let all = try queue.jobsStoringAnswers()
+        context.notingIDs { context.noteIDs(of: all) }
         let jobs = try jobs()
         let reviews = newReviews(among: jobs)
         for (job, isConsumed) in jobs where job.hasEnded {
@@ -39,13 +41,17 @@ struct SaveCollector {
             guard let stored = try queue.answeredJob(job.id) else { continue }
             saves.append(apply(answered(subject, by: stored)))
         }
-        let orphans = try await settleWaiting()
+        try await assignIDs()
+        let orphans = try orphans()
         for stored in orphans {
             if let subject = QueuedSubject(stored.job) { saves.append(revert(answered(subject, by: stored))) }
         }
         if saves.isEmpty { return report(reviews) }
         try context.recordSaves?(saves)
         for stored in orphans { try? await queue.discard(stored.job.id) }
+        for save in saves where save.call == .destroy && save.failure == nil && save.serverID == nil {
+            try await save.model?.discardReferences(among: context.overlay.calls)
+        }
         // Answers with a new object's id stay in the queue: other contexts may need the id.
         let creations = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
         try await queue.consumeAnswers(of: saves.map(\.jobID), retaining: Set(creations))
@@ -116,11 +122,13 @@ struct SaveCollector {
         // A new object has its values.
         if answered.subject.call != .create, let sent = answered.sent, let live { live.restoreEdits(from: sent) }
         let job = answered.stored.job
+        let failure = SaveFailure(call: answered.subject.call, error: error)
         context.noteRefusal(
             QueueOverlay.RefusedCall(
                 jobID: job.id, subject: answered.subject, identity: job.identity, object: answered.sent ?? [:],
-                failure: SaveFailure(call: answered.subject.call, error: error)),
+                failure: failure),
             of: live)
+        if live == nil { restored?.noteFailure(failure) }
         return save(answered, of: restored ?? live, failure: error)
     }
 
@@ -173,49 +181,54 @@ struct SaveCollector {
 
     // MARK: Calls that wait for an id
 
-    /// Completes the waiting calls whose objects have an id by now.
-    ///
-    /// - Returns: The calls whose objects will never get an id.
-    private nonisolated(nonsending) func settleWaiting() async throws -> [ReplayQueue.AnsweredJob] {
-        var orphans: [ReplayQueue.AnsweredJob] = []
-        for (job, isConsumed) in try jobs() where !isConsumed && job.reason == .awaitingID {
-            guard let subject = QueuedSubject(job), let localID = subject.localID else { continue }
-            // Read before the id: another process may answer the creation at any moment, and then the id is there.
-            let isBeingCreated = try isBeingCreated(in: job.orderingKey)
-            if let id = try id(for: subject, in: job.orderingKey) {
-                try await queue.complete(job.id) { request in
-                    request.url = request.url.replacing(localID.description.urlSegment, with: id.description.urlSegment)
-                    request.replay.metadata["id"] = id.json
-                }
-            } else if !isBeingCreated, let stored = try queue.answeredJob(job.id) {
-                orphans.append(stored)
+    /// Puts the ids into waiting calls that the queue did not find in the answers, because only the class can read them.
+    private nonisolated(nonsending) func assignIDs() async throws {
+        let all = try queue.jobsStoringAnswers().map(\.job)
+        let awaited = Set(all.flatMap(\.awaitedJobs))
+        for job in all where awaited.contains(job.id) && job.state == .done && isIncluded(job) {
+            guard let subject = QueuedSubject(job), subject.type == type.queueName, subject.serverID == nil,
+                let localID = subject.localID, let id = try id(for: subject, answeredTo: job)
+            else { continue }
+            try await queue.assign(id.json, to: localID.description)
+        }
+        // Objects that were created without the queue.
+        for job in all where job.reason == .creationFailed && isIncluded(job) {
+            for name in try queue.request(of: job.id)?.replay.awaits ?? [] {
+                if let id = context.serverIDs[name] { try await queue.assign(id, to: name) }
             }
         }
-        return orphans
     }
 
     /// Returns the server's id of an object, from its live instance or from the answer to the call that has created it.
-    private func id(for subject: QueuedSubject, in key: String?) throws -> ModelID? {
+    private func id(for subject: QueuedSubject, answeredTo job: ReplayJob) throws -> ModelID? {
         if let id = context.existing(type, for: subject)?.serverID { return id }
-        for (job, _) in try jobs() where job.orderingKey.isExactly(key) && job.state == .done {
-            guard QueuedSubject(job)?.call == .create, let stored = try queue.answeredJob(job.id),
-                let response = try? response(of: stored)
-            else { continue }
-            return try? PendingSave.id(in: response, of: type)
-        }
-        return nil
+        guard let stored = try queue.answeredJob(job.id), let response = try? response(of: stored) else { return nil }
+        return try? PendingSave.id(in: response, of: type)
     }
 
-    /// Returns whether the call that creates an object waits or is being sent.
-    private func isBeingCreated(in key: String?) throws -> Bool {
-        try jobs().contains { job, _ in
-            job.orderingKey.isExactly(key) && !job.hasEnded && QueuedSubject(job)?.call == .create
+    /// Returns the calls of objects that will never get an id.
+    private func orphans() throws -> [ReplayQueue.AnsweredJob] {
+        let jobs = try jobs()
+        return try jobs.compactMap { job, isConsumed in
+            guard !isConsumed, job.state == .held, job.reason == .creationFailed, let subject = QueuedSubject(job),
+                subject.call != .create, subject.serverID == nil,
+                !jobs.contains(where: { other, _ in
+                    other.orderingKey.isExactly(job.orderingKey) && !other.hasEnded
+                        && QueuedSubject(other)?.call == .create
+                })
+            else { return nil }
+            return try queue.answeredJob(job.id)
         }
     }
 
     private func revert(_ answered: AnsweredCall) -> QueuedSave {
         let model = context.existing(type, for: answered.subject)
-        if answered.subject.call == .destroy { context.revertDeletion(answered.stored.job.orderingKey ?? "") }
+        if answered.subject.call == .destroy {
+            // The server has never had the object.
+            context.overlay.refused.removeAll { $0.subject.localID == answered.subject.localID }
+            if let model { context.endDeletion(of: model, at: answered.stored.job.orderingKey ?? "") }
+            return save(answered, of: model)
+        }
         let error = ModelError(
             .missingID, "the call that creates the object has failed, so this call has no id: save the object again")
         return refuse(answered, of: model, error)

@@ -24,6 +24,8 @@ struct WaitingCalls {
 
     var isEmpty: Bool { calls.isEmpty }
 
+    subscript(job: ReplayJob.ID) -> Call? { calls[job] }
+
     func contains(_ job: ReplayJob.ID) -> Bool { calls[job] != nil }
 
     /// The calls in the order in which they were added.

@@ -35,7 +35,7 @@ extension ModelContext {
         return order.compactMap { key in
             guard let calls = groups[key], let last = calls.last, let state = calls.state else { return nil }
             let model = overlay.classes[last.subject.type].flatMap { existing($0, for: last.subject) }
-            guard let id = model?.modelID ?? last.subject.ids.first else { return nil }
+            guard let id = model?.modelID ?? last.subject.serverID ?? last.subject.localID else { return nil }
             return WaitingObject(
                 type: last.subject.type, id: id, model: model, call: last.subject.call, state: state,
                 jobIDs: calls.map(\.job.id))

@@ -5,7 +5,8 @@ extension Model {
     /// Deletes the object on the server, and removes it from every collection.
     ///
     /// A new object leaves its collections, and nothing is sent. If the queue has already sent the call that creates
-    /// it, the deletion waits in the queue for the server's id (<doc:Queueing>). The status 404 or 410 counts as
+    /// it, the deletion waits in the queue for the server's id (<doc:Queueing>). Objects whose unsent
+    /// calls refer to it are not created either. The status 404 or 410 counts as
     /// success. If the call fails, the object returns to its position in each collection.
     ///
     /// - Parameter mode: The time at which the object leaves its collections.
@@ -24,7 +25,7 @@ extension Model {
             let lock = syncing.lock
             try await lock.acquire()
             await context?.prepareSave(of: type(of: self))
-            if mode.isQueued || hasQueuedSaves {
+            if mode.isQueued || hasQueuedSaves || isAwaited {
                 if mode == .wait { left = CollectionPosition.remove(self, isEdit: false) }
                 return try await queueDestroy(mode, from: left, releasing: lock)
             }
@@ -32,7 +33,7 @@ extension Model {
             guard let id = serverID else { return leaveUnrecorded() }
             let engine = try requiredEngine()
             try await checkIdentity()
-            try await Self.delete(try request(for: .destroy, body: nil), with: engine)
+            try await Self.delete(try sentRequest(for: .destroy, body: nil), with: engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
             tracking.isDestroyed = true
         } catch {

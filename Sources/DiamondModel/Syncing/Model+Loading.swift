@@ -32,7 +32,7 @@ extension Model: Loadable {
         try checkContext()
         guard canLoad, load.scope != .more else { return nil }
         let engine = try requiredEngine()
-        var request = try request(for: .fetch, body: nil)
+        var request = try sentRequest(for: .fetch, body: nil)
         if let policy = load.policy { request.cache = policy }
         let type = type(of: self)
         _ = context?.overlay.name(of: type)
@@ -56,7 +56,7 @@ extension Model: Loadable {
         try checkContext()
         guard canLoad else { return nil }
         let engine = try requiredEngine()
-        let request = try request(for: .fetch, body: nil)
+        let request = try sentRequest(for: .fetch, body: nil)
         return { try await engine.invalidate([request], isErasure: isErasure) }
     }
 

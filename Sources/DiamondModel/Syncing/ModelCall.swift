@@ -47,9 +47,6 @@ extension Model {
 }
 
 extension String {
-    /// The text as a segment of a URL's path.
-    var urlSegment: String { utf8.map(Self.escaped).joined() }
-
     /// Returns the URL with a segment appended to its path, before query and fragment.
     fileprivate func appending(segment: String) throws -> String {
         guard segment != ".", segment != "..", !segment.isEmpty else {
@@ -58,16 +55,5 @@ extension String {
         let end = utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? endIndex
         let path = self[..<end]
         return path + (path.hasSuffix("/") ? "" : "/") + segment.urlSegment + self[end...]
-    }
-
-    /// Percent-encodes a byte, unless it is an unreserved character (RFC 3986 section 2.3).
-    private static func escaped(_ byte: UInt8) -> String {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            String(UnicodeScalar(byte))
-        default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }
     }
 }

@@ -60,12 +60,8 @@ extension Model {
         let sources = orderedLinks.lazy.compactMap { ($0 as? Entry)?.owner?.source }
         let source = sources.first { $0.request != nil }
         let engine = context?.engine ?? source?.engine ?? tracking.syncing?.server?.engine
-        guard let list = Self.resource ?? source?.request else {
-            guard var server = tracking.syncing?.server else { return nil }
-            server.engine = engine
-            return server
-        }
-        return ModelServer(engine: engine, list: list)
+        guard let list = Self.resource ?? source?.request ?? tracking.syncing?.server?.list else { return nil }
+        return ModelServer(engine: engine, list: context?.resolved(list) ?? list)
     }
 
     /// Throws ``ModelError`` `otherIdentity` if another identity is signed in than the one of the context's objects.

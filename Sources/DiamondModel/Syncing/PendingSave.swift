@@ -28,7 +28,7 @@ struct PendingSave {
         if subject !== model { try model.checkContexts(ofNestedIn: subject, originals: originals) }
         let call = method.call(isNew: isNew)
         engine = try model.requiredEngine()
-        request = try model.request(for: call, body: subject.body(of: call))
+        request = try model.resolvedRequest(for: call, body: subject.body(of: call))
         sent = SentObject(subject, isWhole: call != .update, originals: originals)
         order = model.context?.order ?? SyncOrder()
         time = order.begin()
@@ -54,6 +54,9 @@ struct PendingSave {
         time = order.begin()
     }
 
+    /// The local ids of the objects to which the request refers.
+    var references: Set<String> { request.localIDs }
+
     /// Ends the call in the order of loads and saves.
     func end() { order.end(time) }
 
@@ -69,11 +72,14 @@ struct PendingSave {
         if let id = answer.id { model.replaceDuplicate(id: id) }
         let context = model.context
         let keys = Set(sent.values.map(\.property.key))
-        model.transact(source: .server) {
-            if let id = answer.id { model.setServerID(id) }
-            model.acknowledge(keys)
-            sent.acknowledge(answer: answer.object.map(JSONValue.object), later: model.syncing.changes)
+        let acknowledge = {
+            model.transact(source: .server) {
+                if let id = answer.id { model.setServerID(id) }
+                model.acknowledge(keys)
+                sent.acknowledge(answer: answer.object.map(JSONValue.object), later: model.syncing.changes)
+            }
         }
+        if let context { context.notingIDs(acknowledge) } else { acknowledge() }
         defer {
             model.noteAnswer(at: order.next(), for: keys)
             model.noteFailure(nil)
@@ -87,7 +93,7 @@ struct PendingSave {
     /// Returns the id of a new object from the response to the call that has created it; `nil` if there is none.
     static func id(in response: Response, of type: Model.Type) throws -> ModelID? {
         let object = try? type.object(in: response)?.modelObject()
-        return object?[type.idKey].flatMap(ModelID.init(json:)) ?? id(inLocationOf: response)
+        return object?[type.idKey].flatMap(ModelID.init(json:)) ?? id(inLocationOf: response)?.id
     }
 
     /// The object in a response, and its id.
@@ -106,12 +112,12 @@ struct PendingSave {
         }
         // Some servers confirm with another value: an empty array, a text.
         guard case .object(var object)? = json else {
-            return Answer(object: located.map { [type(of: model).idKey: $0.number] }, id: try known(located))
+            return Answer(object: located.map { [type(of: model).idKey: $0.json] }, id: try known(located?.id))
         }
         try model.checkSubject(of: .object(object))
         let key = type(of: model).idKey
-        let id = object[key].flatMap(ModelID.init(json:)) ?? located
-        if let id, object[key] == nil { object[key] = id.number }
+        let id = object[key].flatMap(ModelID.init(json:)) ?? located?.id
+        if let located, object[key] == nil { object[key] = located.json }
         return Answer(object: object, id: try known(id))
     }
 
@@ -124,18 +130,13 @@ struct PendingSave {
         return id
     }
 
-    /// Returns the last segment of the URL of a new object (RFC 9110 section 15.3.2).
-    private static func id(inLocationOf response: Response) -> ModelID? {
-        guard let location = response.headers[.location] else { return nil }
-        let path = location.prefix { $0 != "?" && $0 != "#" }
-        guard let last = path.split(separator: "/").last, let text = last.removingPercentEncoding else { return nil }
-        return ModelID(json: .string(text))
+    /// Returns the id in the URL of a new object, and its JSON.
+    private static func id(inLocationOf response: Response) -> (id: ModelID, json: JSONValue)? {
+        guard let json = response.headers[.location].flatMap(JSONValue.init(idInLocation:)),
+            let id = ModelID(json: json)
+        else { return nil }
+        return (id, json)
     }
-}
-
-extension ModelID {
-    /// The id as JSON: a number if it is one, otherwise text.
-    fileprivate var number: JSONValue { UInt64(description).map { JSONValue($0) } ?? json }
 }
 
 extension Model {

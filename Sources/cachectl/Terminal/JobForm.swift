@@ -30,6 +30,8 @@ struct JobForm: Encodable {
     var unknownSince: String?
     var idempotencyKey: String?
     var status: Int?
+    /// The jobs that create the objects whose ids the job waits for. Absent if it waits for none.
+    var awaitedJobs: [Int64]?
 
     init(_ job: ReplayJob) {
         id = job.id
@@ -57,6 +59,7 @@ struct JobForm: Encodable {
         unknownSince = job.unknownSince.map(Self.time)
         idempotencyKey = job.idempotencyKey
         status = job.status
+        awaitedJobs = job.awaitedJobs.isEmpty ? nil : job.awaitedJobs
     }
 
     /// Returns a time with its milliseconds, as it is stored: an import keeps it.

@@ -13,11 +13,17 @@ struct JobRow {
 
     init(_ job: ReplayJob, now: Date) {
         cells = [
-            String(job.id), job.state.description, job.reason.description, "\(job.attempts)/\(job.attemptLimit)",
+            String(job.id), job.state.description, Self.reason(job), "\(job.attempts)/\(job.attemptLimit)",
             Quantity.age(now, since: job.enqueuedAt), Self.next(job, now: now), job.method,
             Self.shortened(job.orderingKey),
             job.url,
         ]
+    }
+
+    /// Returns the reason for a job's state, with the jobs that it waits for.
+    private static func reason(_ job: ReplayJob) -> String {
+        let awaited = job.awaitedJobs.map(String.init).joined(separator: ", ")
+        return awaited.isEmpty ? job.reason.description : "\(job.reason) of \(awaited)"
     }
 
     /// Returns when a job can be sent: `now`, `in 5m`, `behind` (after other jobs of its ordering key), or `-`.

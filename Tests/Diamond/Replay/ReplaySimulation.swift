@@ -2,6 +2,7 @@ import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
+import HTTPTypes
 
 @testable import Diamond
 
@@ -50,6 +51,8 @@ struct ReplaySimulation {
         /// The last job of each ordering key that had its effect.
         var last: [String: Int64] = [:]
         var held: Set<String> = []
+        /// The local ids of the objects that jobs create.
+        var objects: [String] = []
     }
 
     let fixture: ReplayQueueFixture
@@ -57,12 +60,15 @@ struct ReplaySimulation {
     /// They are made once, because encoding their requests takes longer than a step.
     private let drafts: [ReplayDraft]
     private let rules = KeyRules()
+    /// Whether half of the jobs create objects, or refer to them.
+    private let hasObjects: Bool
     var random: SplitMix
     var world: World
     var lostTransactions = 0
     private(set) var violations: [String] = []
 
-    init(seed: UInt64) throws {
+    init(seed: UInt64, hasObjects: Bool = false) throws {
+        self.hasObjects = hasObjects
         let fixture = try ReplayQueueFixture()
         drafts = try ["POST", "PUT", "DELETE", "PATCH"].flatMap { method in
             try [7200, nil].flatMap { lifetime in
@@ -161,12 +167,32 @@ struct ReplaySimulation {
         draft.policy.priority = Int.random(in: -1...1, using: &random)
         draft.policy.attempts = Int.random(in: 1...6, using: &random)
         if chance(0.2) { draft.runAt = ledger.now + Int64.random(in: 1...60_000, using: &random) }
+        if hasObjects, chance(0.5), let other = referring(as: draft.policy) { draft = other }
         let addition = try ReplayTable.add(draft, limit: 300, rules: rules, on: connection, ledger: &ledger)
         guard case .added(let id) = addition else { return }
+        if let name = draft.policy.creates?.localID { world.objects.append(name) }
         world.ids.append(id)
         world.known[id] = AcknowledgedJob(
             key: draft.policy.orderingKey, isStrict: draft.policy.order == .strict,
             isHonored: draft.idempotencyKey != nil, isIdempotent: draft.isIdempotent)
+    }
+
+    /// Returns a request that creates an object, or refers to one, or both.
+    private mutating func referring(as policy: ReplayPolicy) -> ReplayDraft? {
+        var request = Request("http://api.test/notes", method: .post)
+        request.replay = policy
+        var body: [String: JSONValue] = ["text": "a"]
+        if chance(0.7), let name = world.objects.randomElement(using: &random) { body["of"] = .string(name) }
+        if chance(0.6) {
+            let digits = String(world.objects.count)
+            let zeros = String(repeating: "0", count: 12 - digits.count)
+            let name = "local:00000000-0000-4000-8000-\(zeros)\(digits)"
+            request.replay.creates = ReplayCreation(name, paths: [["id"]])
+            request.replay.metadata = ["localID": .string(name)]
+        }
+        request.body = .json(.object(body))
+        request.replay.awaits = request.localIDs
+        return try? ReplayDraft(request, rules: rules, freshKey: "key")
     }
 
     private mutating func claim(
@@ -192,6 +218,9 @@ struct ReplaySimulation {
             }
             if let row = try ReplayTable.row(job.id, on: connection), try ReplayTable.isHeld(row, on: connection) {
                 violate("job \(job.id) was claimed, and is held")
+            }
+            if hasObjects, (try? Request(json: job.request))?.localIDs.isEmpty != true {
+                violate("job \(job.id) was claimed before its ids were known")
             }
             world.workers[worker].works.append(Work(job: job, owner: owner))
         }
@@ -267,13 +296,14 @@ struct ReplaySimulation {
         guard case .sent(let outcome) = work.stage else { return }
         let row = try ReplayTable.row(work.job.id, on: connection)
         let state = try ReplayTable.finish(
-            work.job.id, token: work.job.token, outcome: outcome, draw: .random(in: 0..<1, using: &random),
-            on: connection,
-            ledger: &ledger)
+            work.job.id, token: work.job.token, outcome: outcome, answer: outcome == .success ? Self.answer : nil,
+            draw: .random(in: 0..<1, using: &random), on: connection, ledger: &ledger)
         if state != nil, row?.token != work.job.token { violate("an old token was taken for job \(work.job.id)") }
         if state == .done { world.known[work.job.id]?.isGone = true }
         notePassing(work.job.id, state)
     }
+
+    private static let answer = ReplayAnswer(status: .created, body: Data(#"{"id": 7}"#.utf8), receivedAt: .distantPast)
 
     private mutating func notePassing(_ id: Int64, _ state: ReplayState?) {
         if state == .dead || state == .needsReview { world.known[id]?.wasPassed = true }
@@ -424,6 +454,19 @@ struct ReplaySimulation {
             ),
             ("a job has no request", "SELECT count(*) FROM job WHERE id NOT IN (SELECT job FROM payload)"),
             ("a job is ready that is held", "SELECT count(*) FROM job WHERE state < 2 AND is_held = 1"),
+            (
+                "a job may be sent that waits for an id",
+                "SELECT count(*) FROM edge JOIN job ON job.id = edge.job WHERE job.state < 3"
+            ),
+            (
+                "a job waits for an id that is known, or has the wrong reason",
+                """
+                SELECT count(*) FROM edge JOIN job ON job.id = edge.job
+                    JOIN job AS creator ON creator.creates = edge.name AND creator.creates <> ''
+                WHERE job.state = 3 AND ((creator.state = 4 AND creator.reason = 'finished')
+                    OR (job.reason = 'creationFailed') <> (creator.state IN (4, 5)))
+                """
+            ),
         ]
         for (what, sql) in rules where try connection.integer(sql) != 0 { violate(what) }
         let rows = try connection.integer("SELECT count(*) FROM job")

@@ -26,6 +26,19 @@ import Testing
         #expect(lost > 0 && effects > 25 * Self.seeds)
     }
 
+    @Test(arguments: 0..<5)
+    func `a simulation with objects without ids sends no local id, and lets no job wait for a known id`(
+        _ part: Int
+    ) async throws {
+        for seed in part * Self.seeds..<(part + 1) * Self.seeds {
+            var simulation = try ReplaySimulation(seed: UInt64(seed), hasObjects: true)
+            try simulation.run(Self.steps)
+            #expect(simulation.violations.isEmpty, "seed \(seed): \(simulation.violations)")
+            #expect(simulation.world.objects.count > 20)
+            await Task.yield()
+        }
+    }
+
     @Test func `a simulation takes the same steps for the same seed`() throws {
         var first = try ReplaySimulation(seed: 4711)
         var second = try ReplaySimulation(seed: 4711)

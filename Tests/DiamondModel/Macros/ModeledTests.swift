@@ -93,6 +93,30 @@ import Testing
     }
 }
 
+/// A class that refers to objects of another one.
+@Modeled private final class Loan: Model {
+    @Nullable @Key("city_id") var city: TypedID<City>?
+    var others: [TypedID<City>] = []
+}
+
+extension ModeledTests {
+    @Test func `A class refers to objects by their ids, also before they have one`() throws {
+        let context = ModelContext()
+        let city = City()
+        let loan = Loan()
+        try context.register(city)
+        try context.register(loan)
+        loan.city = city.typedID
+        loan.others = [city.typedID]
+        #expect(loan.json["city_id"] == .string(city.localID.description))
+        try city.merge(["id": 5])
+        let five = TypedID<City>(5)
+        #expect(loan.city == five && loan.others == [five])
+        #expect(loan.json == ["city_id": 5, "others": [5]])
+        #expect(try Loan.decoded(from: ["city_id": ["id": 5, "name": "Oslo"]]).city == five)
+    }
+}
+
 /// The observable states of models, to compare twins.
 private enum Transcript {
     /// Returns the states of an object that reads the first JSON, merges the second, is set to the third, is rolled

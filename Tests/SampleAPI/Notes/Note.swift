@@ -3,12 +3,15 @@ struct NoteDraft: Decodable, Sendable {
     let text: String
     /// The id of the city that the note is about.
     let city: Int?
+    /// The id of the note that this one answers.
+    let parent: Int?
 }
 
 struct Note: Codable, Sendable {
     let id: Int
     let text: String
     let city: Int?
+    let parent: Int?
 }
 
 /// How often a write took effect, so that a test can see that a repeated one did not.

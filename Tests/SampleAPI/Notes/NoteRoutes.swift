@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// `/notes`, a write that honors `Idempotency-Key`, and `/effects`, which counts what it did.
+/// `/notes`, a write that honors `Idempotency-Key`, with answers to notes below their URLs, and `/effects`, which counts
+/// what it did.
 struct NoteRoutes: Sendable {
     private let store = NoteStore()
 
@@ -12,6 +13,8 @@ struct NoteRoutes: Sendable {
         router.get("notes", use: list)
         router.get("notes/{id}", use: show)
         router.patch("notes/{id}", use: change)
+        router.post("notes/{id}/notes", use: create)
+        router.patch("notes/{id}/notes/{answer}", use: changeAnswer)
         router.get("effects", use: effects)
         router.delete("effects", use: reset)
     }
@@ -20,6 +23,10 @@ struct NoteRoutes: Sendable {
         try context.arguments.finish()
         let body = try await context.body(of: request)
         let draft = try JSON.decode(NoteDraft.self, from: body)
+        if context.parameters.get("id") != nil {
+            let parent = try await store.note(context.number("id", in: 1...Int.max)).id
+            guard draft.parent == parent else { throw Problem.invalid("parent", "must be \(parent), as in the URL") }
+        }
         guard let key = request.headers[.idempotencyKey] else {
             return try response(await store.create(draft, key: nil))
         }
@@ -65,6 +72,14 @@ struct NoteRoutes: Sendable {
         try context.arguments.finish()
         let draft = try JSON.decode(NoteDraft.self, from: await context.body(of: request))
         return try Response(json: await store.change(context.number("id", in: 1...Int.max), draft))
+    }
+
+    @Sendable private func changeAnswer(_ request: Request, _ context: SampleContext) async throws -> Response {
+        try context.arguments.finish()
+        let id = try context.number("answer", in: 1...Int.max)
+        try await store.check(id, answers: context.number("id", in: 1...Int.max))
+        let draft = try JSON.decode(NoteDraft.self, from: await context.body(of: request))
+        return try Response(json: await store.change(id, draft))
     }
 
     @Sendable private func effects(_ request: Request, _ context: SampleContext) async throws -> Response {

@@ -33,7 +33,7 @@ actor NoteStore {
     }
 
     func create(_ draft: NoteDraft, key: String?) -> Note {
-        let note = Note(id: notes.count + 1, text: draft.text, city: draft.city)
+        let note = Note(id: notes.count + 1, text: draft.text, city: draft.city, parent: draft.parent)
         notes[note.id] = note
         effects.total += 1
         effects.texts.append(draft.text)
@@ -56,8 +56,14 @@ actor NoteStore {
         return note
     }
 
+    /// Throws unless a note answers another one.
+    func check(_ id: Int, answers parent: Int) throws(Problem) {
+        guard try note(id).parent == parent else { throw .notFound("note \(id) below note \(parent)") }
+    }
+
     func change(_ id: Int, _ draft: NoteDraft) throws(Problem) -> Note {
-        let note = Note(id: id, text: draft.text, city: try note(id).city)
+        let old = try note(id)
+        let note = Note(id: id, text: draft.text, city: old.city, parent: old.parent)
         notes[id] = note
         effects.changes.append(draft.text)
         return note

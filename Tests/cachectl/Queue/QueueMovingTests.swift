@@ -41,6 +41,24 @@ import Testing
         #expect(try await other("queue", "release", "1").text == "released 1 job\n1 ready, 2 waiting\n")
     }
 
+    @Test func `imports jobs that wait for an object, with or without the job that creates it`() async throws {
+        let localID = "local:96001A3D-0000-4000-8000-000000000001"
+        var creation = Request("https://a.example/notes", method: .post)
+        creation.replay = .durable
+        creation.replay.creates = ReplayCreation(localID, paths: [["id"]])
+        var remark = Request("https://a.example/notes/\(localID)/remarks", method: .post)
+        remark.replay = .durable
+        remark.replay.awaits = remark.localIDs
+        try await cachectl.queue().enqueue([creation, remark])
+        let all = try await cachectl("queue", "export").text
+        _ = try await other("queue", "import", "-", input: all)
+        #expect(try other.queue().job(2)?.reason == .awaitingID && other.queue().job(2)?.awaitedJobs == [1])
+        let waiting = try await cachectl("queue", "export", "--state", "held").text
+        let third = Shell()
+        _ = try await third("queue", "import", "-", input: waiting)
+        #expect(try third.queue().job(1)?.reason == .creationFailed && third.queue().job(1)?.awaitedJobs == [])
+    }
+
     @Test func `exports all jobs that match the options, even if they are more than a page`() async throws {
         let request = Request("https://a.example/")
         try await cachectl.queue().enqueue(Array(repeating: request, count: 250))

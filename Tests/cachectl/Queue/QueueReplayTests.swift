@@ -32,6 +32,28 @@ import Testing
         #expect(try await cachectl("queue", "replay", "--once").text == "nothing to send now\n1 waiting, 2 done\n")
     }
 
+    @Test func `puts the id of a created object into the requests that wait for it`() async throws {
+        let created = "HTTP/1.1 201 Created\r\nLocation: /notes/7\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let server = try RawServer(answering: created)
+        let localID = "local:96001A3D-0000-4000-8000-000000000001"
+        var creation = Request("\(server.base)/notes", method: .post, body: .json([:]))
+        creation.replay = ReplayPolicy(.durable, metadata: ["localID": .string(localID)])
+        creation.replay.creates = ReplayCreation(localID, paths: [["id"]])
+        var remark = Request("\(server.base)/notes/\(localID)/remarks", method: .post)
+        remark.body = .json(["note": .string(localID)])
+        remark.replay = .durable
+        remark.replay.awaits = remark.localIDs
+        let queue = try cachectl.queue()
+        try await queue.enqueue([creation, remark])
+        #expect(try await cachectl("queue", "list").text.contains("awaitingID of 1"))
+        let shown = try await cachectl("queue", "show", "2").text
+        #expect(shown.contains("waits for   job 1: POST \(server.base)/notes, ready (enqueued)\n"), "\(shown)")
+        let outcome = try await cachectl("queue", "replay")
+        #expect(outcome.status == 0 && outcome.text.hasSuffix("2 done\n2 done\n"), "\(outcome.text)")
+        #expect(try queue.job(2)?.url == "\(server.base)/notes/7/remarks")
+        #expect(try queue.request(of: 2)?.body == .json(["note": 7]) && queue.job(1)?.metadata["id"] == 7)
+    }
+
     @Test func `exits with 1 if a job is dead, and with 0 if it is tried again`() async throws {
         let refusing = try RawServer(answering: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         try await add(refusing.base)

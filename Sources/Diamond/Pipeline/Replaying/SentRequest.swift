@@ -38,7 +38,7 @@ struct SentRequest: Sendable {
     /// Returns the result for the job.
     ///
     /// - Parameters:
-    ///   - policy: the policy of the request. It decides whether the answer is stored with the job.
+    ///   - policy: the policy of the request. It decides whether the queue needs the answer.
     ///   - notify: the function for ``JobResult/notify``.
     func result(
         _ policy: ReplayPolicy, in queue: ReplayQueue,
@@ -48,7 +48,7 @@ struct SentRequest: Sendable {
             outcome: outcome,
             settled: error?.settledExchanges ?? 0,
             unknownAt: failure.attempts.unknownAt.map { queue.time(ofWall: $0) },
-            answer: policy.storesAnswer ? ReplayAnswer(response, hiding: FieldSecrets(own: queue.rules.own)) : nil,
+            answer: policy.needsAnswer ? ReplayAnswer(response, hiding: FieldSecrets(own: queue.rules.own)) : nil,
             notify: notify
         )
     }

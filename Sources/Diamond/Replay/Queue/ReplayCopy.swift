@@ -64,6 +64,8 @@ extension ReplayQueue {
                 draft.expiresAt = time(copy.expiresAt)
                 draft.history.unknownAt = time(copy.unknownSince)
                 draft.isHeld = copy.isHeld
+                // The job that creates the object may be dead, and stay where it is.
+                draft.mayLackObjects = true
                 drafts.append(draft)
             } catch {
                 throw copy.located(error)

@@ -75,23 +75,45 @@ extension ReplayQueue {
                     try ReplayTable.markConsumed(id, at: ledger.now, on: connection)
                 } else {
                     try ReplayTable.deleteAnswer(of: id, on: connection)
+                    // An answer without the id of the object that waiting jobs need.
+                    guard let row = try ReplayTable.row(id, on: connection), !row.creates.isEmpty else { continue }
+                    try ReplayTable.updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger)
                 }
             }
         }
     }
 
-    /// Changes the request of a job that waits for an id, so that the job can be sent. Does nothing if the job does not
-    /// wait for an id.
-    ///
-    /// - Parameter change: puts the id into the request.
-    /// - Throws: as ``edit(_:_:)``.
-    package func complete(
-        _ id: ReplayJob.ID, _ change: @Sendable (inout Request) -> Void
-    ) async throws(ReplayError) {
-        guard let old = try request(of: id), old.replay.awaitsID else { return }
-        var request = old
-        change(&request)
-        request.replay.awaitsID = false
-        _ = try await edit(id, from: old, to: request)
+    // MARK: Ids of objects
+
+    /// Puts the id of an object into the requests that wait for it. The queue does it by itself if it finds the id in
+    /// the answer.
+    package func assign(_ id: JSONValue, to localID: String) async throws(ReplayError) {
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.assign(id, to: localID, on: connection, ledger: &ledger)
+        }
+    }
+
+    /// Discards the jobs that wait for the id of an object that will never be created.
+    package func discardJobs(awaiting localID: String) async throws(ReplayError) {
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.discardJobs(awaiting: localID, on: connection, ledger: &ledger)
+        }
+    }
+
+    /// Returns the ids of objects that jobs have created, by local id; `null` for an object that no job has created yet.
+    /// Objects that no job creates are left out.
+    package func ids(of localIDs: Set<String>) throws(ReplayError) -> [String: JSONValue] {
+        if localIDs.isEmpty { return [:] }
+        return try read { (connection) throws(SQLiteError) in
+            var ids: [String: JSONValue] = [:]
+            for localID in localIDs {
+                switch try ReplayTable.object(connection.stored(localID, .object), on: connection) {
+                case .missing: break
+                case .awaited, .failed: ids[localID] = .null
+                case .known(let id): ids[localID] = id
+                }
+            }
+            return ids
+        }
     }
 }

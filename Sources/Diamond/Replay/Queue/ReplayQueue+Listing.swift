@@ -206,6 +206,7 @@ extension ReplayJob {
         status = job.status
         token = job.token
         storedCall = job.storedCall
+        awaitedJobs = job.awaitedJobs
     }
 }
 

@@ -124,6 +124,8 @@ public final class ReplayQueue: Sendable {
             let isBehind = try slot?.isBehind(database) ?? false
             if isBehind, seals { try slot?.seal(database, answers: AnswerLog(store.answersPath)) }
             try database.read(ReplayTable.refuseIfSealed)
+            // Only after the secret is known: the jobs of earlier versions have it in their sealed metadata.
+            if try database.read(ReplayTable.hasUnlinkedJobs) { try database.write(ReplayTable.linkJobs) }
             return (database, isBehind && !seals)
         } catch {
             throw ReplayError(error)

@@ -34,6 +34,19 @@ package struct ReplayAnswer: Hashable, Sendable {
         return Response(status: status, headers: headers, body: body ?? Data(), url: url)
     }
 
+    /// Returns the id of the object that the job has created; `nil` if the answer has none.
+    func id(of creation: ReplayCreation) -> JSONValue? {
+        guard status.kind == .successful, !creation.paths.isEmpty else { return nil }
+        let json = body.flatMap { try? JSONValue.read($0) }
+        for path in creation.paths {
+            let value = path.reduce(json) { value, name in
+                if case .object(let members)? = value { members[name] } else { nil }
+            }
+            if let value, value.isID { return value }
+        }
+        return location.flatMap(JSONValue.init(idInLocation:))
+    }
+
     /// The headers as lines; `nil` for none.
     var headerBlock: Data? { headers.isEmpty ? nil : HeaderBlock.bytes(of: headers) }
 

@@ -20,7 +20,9 @@ extension ReplayDraft {
         case (.post, .put), (.post, .patch), (.put, .patch):
             return .one(try draft(of: changes(of: new, appliedTo: earlier), rules, mergedInto: earlier.replay))
         case (.put, .put), (.patch, .patch):
-            return .one(try draft(of: changes(of: earlier, addedTo: new), rules))
+            var request = changes(of: earlier, addedTo: new)
+            request.replay.awaits.formUnion(earlier.replay.awaits)
+            return .one(try draft(of: request, rules))
         case (.patch, .put), (.put, .delete), (.patch, .delete), (.delete, .delete): return .one(self)
         case (.post, .delete): return .none
         default:
@@ -41,10 +43,16 @@ extension ReplayDraft {
         of request: Request, _ rules: KeyRules, mergedInto earlier: ReplayPolicy? = nil
     ) throws(ReplayError) -> ReplayDraft {
         var request = request
+        let awaits = request.replay.awaits
         request.replay = policy
+        request.replay.awaits.formUnion(awaits)
         if let earlier {
             request.replay.metadata = earlier.metadata
-            request.replay.awaitsID = earlier.awaitsID
+            request.replay.creates = earlier.creates
+            // The object has no id that its own creation could contain.
+            if let own = earlier.creates?.localID, awaits.union(policy.awaits).contains(own) {
+                request.body = request.body?.jsonValue.map { .json($0.replacing([own: .null])) } ?? request.body
+            }
         }
         var draft = try ReplayDraft(request, rules: rules, freshKey: idempotencyKey ?? UUID().uuidString)
         draft.runAt = runAt

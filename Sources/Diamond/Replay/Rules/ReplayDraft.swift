@@ -17,7 +17,7 @@ struct ReplayDraft: Hashable, Sendable {
     var isIdempotent: Bool
     var idempotencyKey: String?
     /// The reason why the job itself is held from the start; `nil` if it is not held.
-    var heldReason: ReplayReason? { policy.awaitsID ? .awaitingID : isHeld ? .held : nil }
+    var heldReason: ReplayReason? { !policy.awaits.isEmpty ? .awaitingID : isHeld ? .held : nil }
     /// The name of the typed call.
     var kind: String? { policy.kind }
     /// The JSON of the typed call; `nil` if it is not stored.
@@ -29,6 +29,8 @@ struct ReplayDraft: Hashable, Sendable {
     var expiresAt: Int64?
     /// Whether the job itself is held from the start.
     var isHeld = false
+    /// Whether the draft is added even if no job creates an object to which it refers.
+    var mayLackObjects = false
     /// The attempts so far.
     var history = History()
 
@@ -68,9 +70,11 @@ struct ReplayDraft: Hashable, Sendable {
             identity = request.identity
             lane = request.lane.name
             tags = request.tags.sorted()
-            policy = request.replay
             isIdempotent = wire.method.isIdempotent
-            let keyed = request.keyed(else: freshKey)
+            var keyed = request.keyed(else: freshKey)
+            // An edited or merged request may no longer have an id that it was to wait for.
+            if !keyed.replay.awaits.isEmpty { keyed.replay.awaits.formIntersection(keyed.localIDs) }
+            policy = keyed.replay
             idempotencyKey = keyed.headers[.idempotencyKey]
             self.request = try keyed.json()
         } catch {

@@ -8,7 +8,7 @@ import Foundation
 /// keyed digests: identities, ordering keys, unique names, hosts, tags, and the names of holds. A reader of the file
 /// sees which jobs share one, but cannot guess and test the value.
 struct ReplaySealing: Sendable {
-    enum Column: String { case details, request, answer, failure, hold, identity, key, unique, host, tag }
+    enum Column: String { case details, request, answer, failure, hold, identity, key, unique, host, tag, object }
 
     let seal: any CacheSeal
     /// The key of the digests.
@@ -89,6 +89,12 @@ extension SQLiteConnection {
     func stored(orderingKey: String?) -> String? {
         guard let orderingKey else { return nil }
         return stored(orderingKey, .key)
+    }
+
+    /// Returns the local id of an object that a job creates as it is in its column; empty for none.
+    func stored(_ creation: ReplayCreation?) -> String {
+        guard let creation else { return "" }
+        return stored(creation.localID, .object)
     }
 
     func stored(uniqueKey: Data) -> Data { sealing?.digest(of: uniqueKey, .unique) ?? uniqueKey }

@@ -17,6 +17,8 @@ struct ReplayRow: Hashable, Sendable {
     var uniqueKey: Data?
     /// The digest of the request (``digest(of:)``).
     var digest: Int64 = 0
+    /// The local id of the object that the job creates, as it is in its column; empty for none.
+    var creates = ""
 
     // Changed by transitions. Times are in milliseconds since 1970.
     var state: ReplayState
@@ -54,6 +56,9 @@ struct ReplayRow: Hashable, Sendable {
 
     /// Whether a second request could do harm, and no idempotency key prevents it.
     var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
+
+    /// Whether the job waits for the ids of objects that other jobs create.
+    var awaitsIDs: Bool { state == .held && (reason == .awaitingID || reason == .creationFailed) }
 
     /// Whether the row was found damaged before.
     var isMarkedDamaged: Bool { state == .needsReview && reason == .damaged }

@@ -135,7 +135,11 @@ extension ReplayTable {
         }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
-        if let answer, row.state.isEnd { try store(answer, of: id, at: ledger.now, on: connection) }
+        guard let answer, row.state.isEnd else { return row.state }
+        try store(answer, of: id, at: ledger.now, on: connection)
+        if row.state == .done, !row.creates.isEmpty {
+            try assignID(in: answer, of: row, on: connection, ledger: &ledger)
+        }
         return row.state
     }
 

@@ -34,28 +34,32 @@ extension ReplayTable {
         }
         let old = row.state
         row.apply(action, at: ledger.now)
+        var policy: ReplayPolicy?
         if action == .redrive {
-            try renew(&row, on: connection, ledger: ledger)
+            policy = try renew(&row, on: connection, ledger: ledger)
             try claimName(of: id, on: connection)
         }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: action.verb, from: old, on: connection, ledger: &ledger)
+        if let policy, row.awaitsIDs { try link(policy, to: id, on: connection, ledger: &ledger) }
         return .done(row.state)
     }
 
     /// Restarts the expiry of a redriven job, which may have ended because it expired. If its policy stores answers, an
-    /// answer is expected again.
+    /// answer is expected again. If it needs ids, it waits for them again.
+    ///
+    /// - Returns: the policy; `nil` if this program cannot decode it.
     private static func renew(
         _ row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
-    ) throws(SQLiteError) {
+    ) throws(SQLiteError) -> ReplayPolicy? {
         let stored = try storedRequest(of: row.id, on: connection)
         let written = try connection.opened(request: stored, of: row.id)
         // If this program cannot decode the request, another version may.
         let policy = written.flatMap { try? Request(json: $0) }?.replay
         if policy?.storesAnswer == true { try expectAnswer(of: row.id, reset: true, on: connection) }
-        if policy?.awaitsID == true {
+        if policy?.awaits.isEmpty == false {
             row.isHeld = true
             row.reason = .awaitingID
         }
@@ -65,6 +69,7 @@ extension ReplayTable {
         try statement.bind(row.expiresAt, at: 1)
         try statement.bind(row.id, at: 2)
         try statement.run()
+        return policy
     }
 
     private static func isNameTaken(
@@ -87,7 +92,7 @@ extension JobAction {
     var states: String {
         switch self {
         case .retry, .hold: "waiting or ready"
-        case .release: "held themselves, and not for an id that their URLs need"
+        case .release: "held themselves, and not for ids that their requests need"
         case .discard: "neither running nor done"
         case .redrive: "dead or in review"
         }
@@ -110,7 +115,7 @@ extension ReplayRow {
         switch action {
         case .retry: state == .waiting || state == .ready
         case .hold: state == .waiting || state == .ready
-        case .release: state == .held && isHeld && reason != .awaitingID
+        case .release: state == .held && isHeld && !awaitsIDs
         case .discard: state != .running && state != .done
         case .redrive: state == .dead || state == .needsReview
         }

@@ -28,6 +28,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition {
+        if let refusal = try refusal(of: draft, on: connection) { return .refused(refusal) }
         var other: ReplayRow?
         if let key = draft.uniqueKey { other = try openJob(named: key, on: connection, ledger: &ledger) }
         if let other,
@@ -144,9 +145,9 @@ extension ReplayTable {
             INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, kind,
                 reason, identity, ordering_key, is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at,
                 changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane, is_held, id, digest, checksum,
-                details)
+                details, creates)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, (SELECT last FROM turn), ?17,
-                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)
+                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)
             """
         )
         try statement.bind(Int64(state.rawValue), at: 1)
@@ -171,6 +172,8 @@ extension ReplayTable {
         try statement.bind(row.digest, at: 28)
         try statement.bind(row.checksum, at: 29)
         try statement.bind(stored.sealed, at: 30)
+        let creates = connection.stored(draft.policy.creates)
+        try statement.bind(creates, at: 31)
         try statement.run()
         let payload = try connection.statement("INSERT INTO payload (job, request, call) VALUES (?, ?, ?)")
         try payload.bind(id, at: 1)
@@ -180,6 +183,9 @@ extension ReplayTable {
         if draft.policy.storesAnswer { try expectAnswer(of: id, on: connection) }
         ledger.note(.enqueue, of: id, from: nil, to: state, reason: reason)
         try apply(draft.history, to: id, on: connection, ledger: &ledger)
+        if !draft.policy.awaits.isEmpty { try link(draft.policy, to: id, on: connection, ledger: &ledger) }
+        // Jobs may wait for the object since an earlier job failed to create it.
+        if !creates.isEmpty { try updateReasons(ofJobsAwaiting: creates, on: connection, ledger: &ledger) }
         return id
     }
 

@@ -68,7 +68,7 @@ extension ReplayTable {
     }
 
     // Excludes dead jobs in strict order, which block later jobs until a person has decided. Also excludes jobs whose
-    // answers have not been consumed, or bring an id that other jobs of their ordering key wait for.
+    // answers have not been consumed, and those that create an object whose id other jobs wait for.
     private static func ended(
         _ state: ReplayState,
         before time: Int64,
@@ -79,9 +79,9 @@ extension ReplayTable {
             """
             SELECT id FROM job WHERE state = ?1 AND changed_at < ?2
                 AND (state = 4 OR is_strict = 0 OR ordering_key IS NULL)
-                AND NOT EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id AND (taken_at IS NULL OR EXISTS (
-                    SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state = 3
-                        AND other.reason = 'awaitingID')))
+                AND NOT EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id AND taken_at IS NULL)
+                AND NOT EXISTS (SELECT 1 FROM edge JOIN job AS other ON other.id = edge.job
+                    WHERE edge.name = job.creates AND other.state < 4)
             ORDER BY changed_at LIMIT ?3
             """
         )
@@ -106,7 +106,7 @@ extension ReplayTable {
     /// - Parameters:
     ///   - identity: the identity as it is in its column.
     ///   - includesOpen: whether to return all its jobs. Otherwise returns those that have ended, without those that
-    ///     open jobs need: they stop later jobs in strict order, or have an answer with the id that a job waits for.
+    ///     open jobs need: they stop later jobs in strict order, or create an object whose id a job waits for.
     static func jobs(
         of identity: String,
         includingOpen includesOpen: Bool,
@@ -119,9 +119,8 @@ extension ReplayTable {
                 state > 3
                 AND NOT (state > 4 AND is_strict = 1 AND EXISTS (
                     SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state < 4))
-                AND NOT (EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id) AND EXISTS (
-                    SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state < 4
-                        AND other.state = 3 AND other.reason = 'awaitingID'))))
+                AND NOT EXISTS (SELECT 1 FROM edge JOIN job AS other ON other.id = edge.job
+                    WHERE edge.name = job.creates AND other.state < 4)))
             ORDER BY id LIMIT ?4
             """
         )

@@ -6,10 +6,13 @@ extension ReplayTable {
     static let columns = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
         kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
-        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END, details
+        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END, details,
+        CASE WHEN reason IN ('awaitingID', 'creationFailed') THEN (SELECT group_concat(id) FROM (
+            SELECT max(other.id) AS id FROM edge JOIN job AS other ON other.creates = edge.name AND other.creates <> ''
+            WHERE edge.job = job.id GROUP BY edge.name)) END
         """
     /// The number of ``columns``.
-    static let columnCount: Int32 = 28
+    static let columnCount: Int32 = 29
 
     static func job(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM job WHERE id = ?")
@@ -228,6 +231,7 @@ extension ReplayJob {
         status = row.optional(24).map(Int.init)
         token = row.int64(25)
         storedCall = details.call
+        awaitedJobs = row.text(28).split(separator: ",").compactMap { Int64($0) }.sorted()
     }
 }
 

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// The migration of files that were written before jobs had checksums.
+/// The migration of files that were written before jobs had checksums, or edges to other jobs.
 extension ReplayTable {
     /// Computes the checksums of the jobs that have none, and notes the codes of their last failed attempts.
     static func seal(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
@@ -25,5 +25,32 @@ extension ReplayTable {
         try statement.bind(row.digest, at: 2)
         try statement.bind(row.checksum, at: 3)
         try statement.run()
+    }
+
+    // MARK: Objects without an id
+
+    /// Whether rows of earlier versions were not linked yet.
+    static func hasUnlinkedJobs(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try connection.integer("SELECT EXISTS (SELECT 1 FROM job INDEXED BY job_unlinked WHERE creates IS NULL)") != 0
+    }
+
+    /// Finds what the jobs of earlier versions create and wait for. They have it in their metadata.
+    static func linkJobs(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "SELECT id, reason FROM job INDEXED BY job_unlinked WHERE creates IS NULL")
+        var jobs: [(id: Int64, reason: String)] = []
+        while try statement.step() { jobs.append((statement.int64(0), statement.text(1))) }
+        for (id, reason) in jobs {
+            let metadata = try metadata(of: id, on: connection)
+            var name: String?
+            if case .string(let localID)? = metadata["localID"], metadata["model"] != nil {
+                name = connection.stored(localID, .object)
+            }
+            let update = try connection.statement("UPDATE job SET creates = ? WHERE id = ?")
+            try update.bind(metadata["call"] == "create" ? name ?? "" : "", at: 1)
+            try update.bind(id, at: 2)
+            try update.run()
+            if reason == "awaitingID", let name { try addEdge(from: id, to: name, on: connection) }
+        }
     }
 }

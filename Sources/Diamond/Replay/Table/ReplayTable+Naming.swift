@@ -73,9 +73,14 @@ extension ReplayTable {
             try draft.merged(into: ReplayDraft.request(from: old), rules: rules)
         }) {
         case .success(.one(let merged)):
+            if let refusal = try refusal(of: merged, on: connection) { return .refused(refusal) }
             try replace(other, by: merged, on: connection, ledger: &ledger)
             return .replaced(other.id)
         case .success(.none):
+            // The object will never have an id.
+            if !other.creates.isEmpty, case .string(let localID)? = draft.policy.metadata["localID"] {
+                try discardJobs(awaiting: localID, on: connection, ledger: &ledger)
+            }
             try discard(other, on: connection, ledger: &ledger)
             return .merged
         case .failure(let error): return .refused(error)
@@ -120,7 +125,7 @@ extension ReplayTable {
             """
             UPDATE job SET method = ?2, url = ?3, host = ?4, tags = ?5, metadata = ?6, is_idempotent = ?7,
                 idempotency_key = ?8, key_lifetime = ?9, kind = ?10, expires_at = ?11, attempt_limit = ?12, priority = ?13,
-                digest = ?14, details = ?15
+                digest = ?14, details = ?15, creates = ?16
             WHERE id = ?1
             """
         )
@@ -134,6 +139,9 @@ extension ReplayTable {
         try statement.bind(Int64(draft.policy.priority), at: 13)
         try statement.bind(ReplayRow.digest(of: stored.request), at: 14)
         try statement.bind(stored.sealed, at: 15)
+        // A creation that an earlier version has added is known by its row only.
+        let isKnown = draft.policy.creates == nil && draft.method.isExactly(row.method)
+        try statement.bind(isKnown ? row.creates : connection.stored(draft.policy.creates), at: 16)
         try statement.run()
         let payload = try connection.statement("UPDATE payload SET request = ?, call = ? WHERE job = ?")
         try payload.bind(stored.request, at: 1)
@@ -144,10 +152,11 @@ extension ReplayTable {
         // Read again, with the new values.
         guard var new = try storedRow(row.id, on: connection)?.row else { return }
         new.attempts = 0
-        if draft.policy.awaitsID {
+        let awaited = new.awaitsIDs
+        if !draft.policy.awaits.isEmpty {
             new.isHeld = true
             new.reason = .awaitingID
-        } else if new.reason == .awaitingID {
+        } else if awaited {
             new.isHeld = false
         }
         // A job that waits for its identity to sign in continues to wait.
@@ -157,6 +166,9 @@ extension ReplayTable {
         }
         try updateState(of: &new, on: connection, ledger: ledger)
         try save(new, verb: .edit, from: row.state, on: connection, ledger: &ledger)
+        if awaited || !draft.policy.awaits.isEmpty {
+            try link(draft.policy, to: row.id, on: connection, ledger: &ledger)
+        }
     }
 }
 

@@ -113,11 +113,41 @@ extension ReplayTable {
         if wasSealed { stored.uniqueKey = job.uniqueKey }
         try update(
             id, to: stored, digest: isRequestIntact ? ReplayRow.digest(of: stored.request) : job.digest, on: connection)
+        if !wasSealed { try renameObjects(of: id, by: sealing, on: connection) }
         guard isIntact, let row = try storedRow(id, on: connection)?.row else { return }
         let statement = try connection.statement("UPDATE job SET checksum = ? WHERE id = ?")
         try statement.bind(row.checksum, at: 1)
         try statement.bind(id, at: 2)
         try statement.run()
+    }
+
+    /// Replaces the local ids in the row and the edges of a job by their digests.
+    private static func renameObjects(
+        of id: Int64, by sealing: ReplaySealing, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        for (sql, update) in [
+            ("SELECT creates FROM job WHERE id = ? AND creates <> ''", "UPDATE job SET creates = ?3 WHERE id = ?1"),
+            ("SELECT name FROM edge WHERE job = ?", "UPDATE edge SET name = ?3 WHERE job = ?1 AND name = ?2"),
+        ] {
+            let statement = try connection.statement(composed: sql)
+            try statement.bind(id, at: 1)
+            var names: [String] = []
+            while try statement.step() { names.append(statement.text(0)) }
+            for name in names {
+                let rename = try connection.statement(composed: update)
+                try rename.bind(id, at: 1)
+                try rename.bind(name, at: 2)
+                try rename.bind(sealing.digest(of: name, .object), at: 3)
+                try rename.run()
+            }
+        }
+    }
+
+    /// Returns the shown values of a job as they were before they were sealed; `nil` if they are not authentic.
+    static func details(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayDetails? {
+        guard let job = try sealableJob(id, on: connection) else { return nil }
+        guard let sealing = connection.sealing else { return job.details }
+        return try sealing.authenticDetails(job.sealedDetails, of: id)
     }
 
     private static func sealableJob(

@@ -23,7 +23,7 @@ package enum ReplayTable {
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
                 state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted,
                 method, unique_key, digest, checksum,
-                CASE WHEN ?2 THEN (SELECT request FROM payload WHERE job = job.id) END
+                CASE WHEN ?2 THEN (SELECT request FROM payload WHERE job = job.id) END, creates
             FROM job WHERE id = ?1
             """
         )
@@ -71,6 +71,7 @@ package enum ReplayTable {
         try statement.run()
         ledger.note(verb, of: row, from: old)
         if let key = row.orderingKey { try updateHead(of: key, on: connection) }
+        if !row.creates.isEmpty { try updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger) }
     }
 
     /// Notes that an attempt begins. This is no transition: the job runs already.
@@ -246,6 +247,7 @@ extension ReplayRow {
         mayHaveActed = row.int64(20) != 0
         uniqueKey = row.isNull(22) ? nil : row.data(22)
         digest = row.int64(23)
+        creates = row.optionalText(26) ?? ""
     }
 }
 

@@ -37,8 +37,12 @@ extension ReplayPolicy {
         kind = try form.string("kind")
         call = try Self.call(&form)
         storesAnswer = try Self.bool("keepsAnswer", in: &form)
-        awaitsID = try Self.bool("awaitsID", in: &form)
+        awaits = Set(try form.strings("awaits"))
+        if let value = form.consume("creates") { creates = try ReplayCreation(written: value) }
+        let awaitsOwnID = try Self.bool("awaitsID", in: &form)
         if let value = form.consume("metadata") { metadata = try Self.metadata(value, in: form) }
+        // Earlier versions wrote only that the request needs the id of its own object.
+        if awaitsOwnID, case .string(let localID)? = metadata["localID"] { awaits.insert(localID) }
         try form.finish()
     }
 
@@ -82,7 +86,8 @@ extension ReplayPolicy {
         if let kind { members["kind"] = .string(kind) }
         if let call { members["call"] = .string(call) }
         if storesAnswer { members["keepsAnswer"] = .bool(true) }
-        if awaitsID { members["awaitsID"] = .bool(true) }
+        if !awaits.isEmpty { members["awaits"] = .array(awaits.sorted().map { .string($0) }) }
+        if let creates { members["creates"] = creates.written }
         if !metadata.isEmpty { members["metadata"] = .object(metadata) }
         return .object(members)
     }

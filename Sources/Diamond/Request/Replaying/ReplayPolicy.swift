@@ -89,9 +89,12 @@ public struct ReplayPolicy: Hashable, Sendable {
     package internal(set) var call: String?
     /// Whether the response to the job, or its failure, is stored with it until it is consumed.
     package var storesAnswer = false
-    /// Whether the URL needs an id that an earlier job of the ordering key brings. The job is held until the id is
-    /// known.
-    package var awaitsID = false
+    /// The local ids in the request. The job is held until the ids of these objects are known, which replace them.
+    package var awaits: Set<String> = []
+    /// The object that the request creates; `nil` for none.
+    package var creates: ReplayCreation?
+    /// Whether the queue needs the answer: to store it, or to find an id in it.
+    var needsAnswer: Bool { storesAnswer || creates != nil }
     /// The paths of members whose objects replace those of a waiting request instead of being merged into them
     /// (``Uniqueness/merge``). They are not stored.
     package var wholeMembers: [[String]] = []
@@ -130,7 +133,7 @@ public struct ReplayPolicy: Hashable, Sendable {
             && one.keyLifetime == other.keyLifetime && one.unique.isExactly(other.unique)
             && one.uniqueness == other.uniqueness && one.kind.isExactly(other.kind)
             && one.call.isExactly(other.call) && one.storesAnswer == other.storesAnswer
-            && one.awaitsID == other.awaitsID && one.wholeMembers == other.wholeMembers
+            && one.awaits == other.awaits && one.creates == other.creates && one.wholeMembers == other.wholeMembers
             && one.metadata.isExactly(other.metadata)
     }
 

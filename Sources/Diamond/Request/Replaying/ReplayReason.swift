@@ -25,7 +25,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     package static let rescued = ReplayReason(description: "rescued")
     /// The job was retried by an operator, without waiting for its time.
     package static let retried = ReplayReason(description: "retried")
-    /// The job, its key, its identity or its lane was released.
+    /// The job, its key, its identity or its lane was released, or the ids that the request needs are known.
     package static let released = ReplayReason(description: "released")
     /// The job was dead or in review, and was redriven.
     package static let redriven = ReplayReason(description: "redriven")
@@ -41,8 +41,11 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
 
     /// The job itself is held, or all jobs of its key, its identity or its lane are.
     package static let held = ReplayReason(description: "held")
-    /// The job's URL needs the id of an object that an earlier job creates.
-    package static let awaitingID = ReplayReason(description: "awaitingID")
+    /// The request needs the id of an object that another job creates (``ReplayJob/awaitedJobs``).
+    public static let awaitingID = ReplayReason(description: "awaitingID")
+    /// The request needs the id of an object, and the job that creates it is dead or was discarded
+    /// (``ReplayJob/awaitedJobs``). It waits again when that job is redriven, or the object is saved again.
+    public static let creationFailed = ReplayReason(description: "creationFailed")
     /// The server answered with 401: the job's identity has to sign in again.
     public static let unauthorized = ReplayReason(description: "unauthorized")
 

@@ -17,6 +17,7 @@ struct ImportedLine: Decodable {
         "version", "request", "id", "state", "reason", "method", "url", "host", "identity", "orderingKey", "order",
         "isHead", "priority", "lane", "kind", "tags", "metadata", "enqueuedAt", "changedAt", "runAt", "expiresAt",
         "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
+        "awaitedJobs",
     ]
 
     /// The job to add; `nil` if the exported job is done, dead or in review.

@@ -37,12 +37,14 @@ struct QueueShow: ParsableCommand {
         let queue = try place.openQueue()
         let job: ReplayJob
         let failures: [ReplayFailure]
+        var awaited: [ReplayJob] = []
         do throws(ReplayError) {
             guard let found = try queue.job(id) else {
                 throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
             }
             job = found
             failures = try queue.failures(of: id)
+            for creator in found.awaitedJobs { if let other = try queue.job(creator) { awaited.append(other) } }
         } catch {
             throw Failure.report(error)
         }
@@ -51,7 +53,7 @@ struct QueueShow: ParsableCommand {
             guard let request else { throw Failure.damaged }
             return try show(request, idempotencyKey: job.idempotencyKey)
         }
-        show(JobText(job: job, request: request, failures: failures))
+        show(JobText(job: job, request: request, failures: failures, awaited: awaited))
         if request == nil { throw Failure.damaged }
     }
 
@@ -105,6 +107,8 @@ private struct JobText {
     let job: ReplayJob
     let request: Request?
     let failures: [ReplayFailure]
+    /// The jobs that create the objects whose ids the job waits for.
+    let awaited: [ReplayJob]
 
     var form: ShownJob {
         ShownJob(job: JobForm(job), request: request, failures: failures.map(ShownJob.Failure.init))
@@ -114,6 +118,7 @@ private struct JobText {
 
     private var facts: [(String, String)] {
         let rare: [(String, String?)] = [
+            ("waits for", awaited.isEmpty ? nil : awaited.map(\.description).joined(separator: "; ")),
             ("identity", job.identity), ("key", key), ("priority", job.priority == 0 ? nil : String(job.priority)),
             ("lane", job.lane == Lane.default.name ? nil : job.lane), ("unique", request?.replay.unique),
             ("kind", job.kind), ("call", job.storedCall),

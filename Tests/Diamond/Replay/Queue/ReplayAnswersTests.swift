@@ -13,10 +13,10 @@ import Testing
     private static let answer = ReplayAnswer(
         status: .created, location: "/notes/7", body: Data(#"{"id": 7}"#.utf8), receivedAt: .distantPast)
 
-    private func request(_ method: HTTPRequest.Method = .post, keeps: Bool = true, awaits: Bool = false) -> Request {
+    private func request(_ method: HTTPRequest.Method = .post, keeps: Bool = true) -> Request {
         var request = Request("https://a.example/notes", method: method, body: .json(["n": 1]))
         request.replay = ReplayPolicy(.durable, orderingKey: "note", unique: "note", uniqueness: .merge)
-        (request.replay.storesAnswer, request.replay.awaitsID) = (keeps, awaits)
+        request.replay.storesAnswer = keeps
         return request
     }
 
@@ -115,12 +115,6 @@ import Testing
         try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.markConsumed(kept, at: ledger.now, on: connection)
         }
-        // Another job with the same ordering key waits for the id in the answer.
-        policy.awaitsID = true
-        let waiting = try fixture.add("PATCH", policy)
-        try forget()
-        #expect(try fixture.job(kept) != nil && fixture.job(waiting)?.reason == .awaitingID)
-        #expect(try fixture.apply(.discard, to: waiting) == .done(.done))
         try forget()
         #expect(try fixture.job(kept) == nil)
     }
@@ -153,7 +147,7 @@ import Testing
     @Test func `an object that is created and deleted before it was sent leaves no answer`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         try await queue.enqueue(request())
-        #expect(try await queue.enqueue(request(.delete, awaits: true)) == nil)
+        #expect(try await queue.enqueue(request(.delete)) == nil)
         #expect(try queue.jobsStoringAnswers().isEmpty)
     }
 
@@ -165,55 +159,6 @@ import Testing
         try await queue.consumeAnswers(of: [id])
         try await queue.redrive(id)
         #expect(try queue.jobsStoringAnswers().map(\.job.id) == [id])
-    }
-
-    // MARK: Waiting for an id
-
-    @Test func `a call that waits for an id is merged into a call that was not sent`() async throws {
-        let queue = try ReplayQueue(files.store, clock: .still)
-        let first = try await queue.enqueue(request())
-        #expect(try await queue.enqueue(request(.patch, awaits: true)) == first)
-        #expect(try queue.jobs().map(\.state) == [.ready])
-    }
-
-    @Test func `a call that waits for an id is released by that id only, and contains it`() async throws {
-        let queue = try ReplayQueue(files.store, clock: .still)
-        let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
-        #expect(try queue.job(id)?.reason == .awaitingID)
-        let error = await #expect(throws: ReplayError.self) { try await queue.release(id) }
-        #expect(error?.code == .wrongState)
-        #expect(try await queue.apply(.release, to: ReplayFilter()).done.isEmpty)
-        // The end of another hold does not release the job either.
-        try await queue.hold(.key("note"))
-        try await queue.release(.key("note"))
-        #expect(try queue.job(id)?.reason == .awaitingID)
-        try await queue.complete(id) { $0.url += "/7" }
-        #expect(try queue.job(id)?.state == .ready && queue.request(of: id)?.url == "https://a.example/notes/7")
-        try await queue.complete(id) { $0.url += "/8" }
-        #expect(try queue.request(of: id)?.url == "https://a.example/notes/7")
-    }
-
-    @Test func `a call with an id that is merged into a waiting call ends the wait`() async throws {
-        let queue = try ReplayQueue(files.store, clock: .still)
-        let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
-        #expect(try await queue.enqueue(request(.patch)) == id)
-        #expect(try queue.job(id)?.state == .ready)
-        #expect(try await queue.enqueue(request(.patch, awaits: true)) == id)
-        #expect(try queue.job(id)?.reason == .awaitingID)
-    }
-
-    @Test func `a call that expired while it waited for an id waits for it again when it is redriven`() async throws {
-        let queue = try ReplayQueue(files.store, clock: .still)
-        let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
-        try queue.database.write { (connection) throws(SQLiteError) in
-            guard var row = try ReplayTable.row(id, on: connection) else { return }
-            row.expire()
-            var ledger = ReplayLedger(now: 0, uptime: 0)
-            try ReplayTable.save(row, verb: .expire, from: .held, on: connection, ledger: &ledger)
-        }
-        #expect(try queue.job(id)?.state == .dead)
-        try await queue.redrive(id)
-        #expect(try queue.job(id)?.state == .held && queue.job(id)?.reason == .awaitingID)
     }
 
     @Test(arguments: [("PUT", "PATCH", "PUT"), ("PATCH", "PUT", "PUT"), ("POST", "PATCH", "POST")])
@@ -235,7 +180,6 @@ import Testing
         #expect(String(decoding: written, as: UTF8.self).contains(#""keepsAnswer":true"#))
         #expect(try Request(json: written).replay.storesAnswer)
         #expect(try !Request(json: request(keeps: false).json()).replay.storesAnswer)
-        #expect(try Request(json: request(awaits: true).json()).replay.awaitsID)
         #expect(throws: RequestError.self) {
             try Request(json: Data(#"{"url": "/", "replay": {"mode": "durable", "keepsAnswer": 1}}"#.utf8))
         }

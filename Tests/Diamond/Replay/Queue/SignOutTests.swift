@@ -277,9 +277,13 @@ import Testing
         // A dead job in strict order stops the job after it. The answer to a creation has the id for the next call.
         var strict = try [request(1, key: "strict"), request(2, key: "strict")]
         for index in strict.indices { strict[index].replay.order = .strict }
+        let localID = "local:96001A3D-0000-4000-8000-000000000001"
+        var creation = try request(0, key: "object")
         var waiting = try request(4, key: "object")
-        waiting.replay.awaitsID = true
-        try await queue.enqueue(strict + [request(0, key: "object"), waiting, request(6)])
+        creation.replay.creates = ReplayCreation(localID, paths: [])
+        waiting.body = .json(["of": .string(localID)])
+        waiting.replay.awaits = [localID]
+        try await queue.enqueue(strict + [creation, waiting, request(6)])
         await (try engine.replayer()).replay()
         #expect(try (1...5).map { try queue.job($0)?.state } == [.dead, .ready, .done, .held, .done])
         try await engine.forget(identity: "anna")

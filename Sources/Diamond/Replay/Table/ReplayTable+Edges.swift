@@ -1,0 +1,300 @@
+import DiamondSQLite
+import Foundation
+
+/// Jobs that wait for the ids of objects that other jobs create.
+extension ReplayTable {
+    /// The knowledge of the queue about an object that has no id yet.
+    enum AwaitedObject: Hashable, Sendable {
+        /// No job creates it.
+        case missing
+        /// A job creates it, and has no answer yet.
+        case awaited
+        /// The jobs that create it are dead or were discarded.
+        case failed
+        case known(JSONValue)
+    }
+
+    /// - Parameter name: the local id of the object as it is in its column.
+    static func object(_ name: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> AwaitedObject {
+        let statement = try connection.statement(
+            """
+            SELECT id, state, reason, EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id) FROM job
+            WHERE creates = ? AND creates <> ''
+            """
+        )
+        try statement.bind(name, at: 1)
+        var done: [Int64] = []
+        var isAwaited = false
+        var hasFailed = false
+        while try statement.step() {
+            let reason = ReplayReason(description: statement.text(2))
+            switch ReplayState(rawValue: Int(statement.int64(1))) {
+            case .done:
+                done.append(statement.int64(0))
+                // A program that has the class reads the id from the stored answer.
+                if reason == .finished, statement.int64(3) != 0 { isAwaited = true }
+                // The object was deleted before it was sent.
+                if reason != .replaced { hasFailed = true }
+            case .dead: hasFailed = true
+            default: isAwaited = true
+            }
+        }
+        for id in done {
+            if let value = try metadata(of: id, on: connection)["id"] { return .known(value) }
+        }
+        return isAwaited ? .awaited : hasFailed ? .failed : .missing
+    }
+
+    static func metadata(
+        of id: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [String: JSONValue] {
+        let text = try details(of: id, on: connection)?.metadata ?? ""
+        guard case .object(let members)? = try? JSONValue.read(Array(text.utf8)) else { return [:] }
+        return members
+    }
+
+    private static func names(awaitedBy id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+        -> [String]
+    {
+        let statement = try connection.statement("SELECT name FROM edge WHERE job = ? ORDER BY name")
+        try statement.bind(id, at: 1)
+        var names: [String] = []
+        while try statement.step() { names.append(statement.text(0)) }
+        return names
+    }
+
+    /// Returns the jobs that wait for the id of an object, in order.
+    static func jobs(awaiting name: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement("SELECT job FROM edge WHERE name = ? ORDER BY job")
+        try statement.bind(name, at: 1)
+        return try ids(in: statement)
+    }
+
+    // MARK: Adding
+
+    /// Returns the reason why a request must not be added: no job creates an object whose id it needs, or the job of
+    /// that object needs an id of this one.
+    static func refusal(
+        of draft: ReplayDraft, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> ReplayError? {
+        let names = draft.policy.awaits.sorted()
+        for name in names where !draft.mayLackObjects {
+            guard try object(connection.stored(name, .object), on: connection) == .missing else { continue }
+            let message = "no job creates the object \(name), to which \(draft.method) \(draft.url) refers"
+            return ReplayError(.missingObject, "\(message): save that object first")
+        }
+        guard let own = draft.policy.creates?.localID, !names.isEmpty else { return nil }
+        var stored: [String] = []
+        for name in names { stored.append(connection.stored(name, .object)) }
+        guard let path = try path(from: stored, to: connection.stored(own, .object), on: connection) else { return nil }
+        var steps = ["\(draft.method) \(draft.url)"]
+        for id in path {
+            if let job = try job(id, on: connection) { steps.append("\(job.method) \(job.url) (job \(id))") }
+        }
+        return ReplayError(
+            .waitsForItself,
+            "the request would wait for itself: \((steps + [steps[0]]).joined(separator: " → ")): "
+                + "save one of the objects without the id of the other first")
+    }
+
+    /// Returns the jobs through which an object waits for another one; `nil` if it does not.
+    private static func path(
+        from names: [String], to target: String, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Int64]? {
+        var open: [(name: String, path: [Int64])] = names.map { ($0, []) }
+        var seen = Set(names)
+        while let (name, path) = open.popLast() {
+            if name == target { return path }
+            let statement = try connection.statement(
+                "SELECT id FROM job WHERE creates = ? AND creates <> '' AND state <> 4")
+            try statement.bind(name, at: 1)
+            for id in try ids(in: statement) {
+                for next in try Self.names(awaitedBy: id, on: connection) where seen.insert(next).inserted {
+                    open.append((next, path + [id]))
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Makes a job wait for the ids that it needs. Those that are known are put into its request at once.
+    static func link(
+        _ policy: ReplayPolicy, to id: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let statement = try connection.statement("DELETE FROM edge WHERE job = ?")
+        try statement.bind(id, at: 1)
+        try statement.run()
+        for name in policy.awaits.sorted() {
+            try addEdge(from: id, to: connection.stored(name, .object), on: connection)
+        }
+        for name in policy.awaits.sorted() {
+            guard case .known(let value) = try object(connection.stored(name, .object), on: connection) else {
+                continue
+            }
+            try assign(value, to: name, on: connection, ledger: &ledger)
+        }
+        try updateReason(of: id, on: connection, ledger: &ledger)
+    }
+
+    static func addEdge(
+        from id: Int64, to name: String, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement("INSERT INTO edge (job, name) VALUES (?, ?) ON CONFLICT DO NOTHING")
+        try statement.bind(id, at: 1)
+        try statement.bind(name, at: 2)
+        try statement.run()
+    }
+
+    private static func removeEdge(
+        from id: Int64, to name: String, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement("DELETE FROM edge WHERE job = ? AND name = ?")
+        try statement.bind(id, at: 1)
+        try statement.bind(name, at: 2)
+        try statement.run()
+    }
+
+    // MARK: Ids
+
+    /// Puts the id in the answer to a job into the requests that wait for it.
+    static func assignID(
+        in answer: ReplayAnswer, of row: ReplayRow, on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let stored = try storedRequest(of: row.id, on: connection)
+        guard let data = try connection.opened(request: stored, of: row.id),
+            let creation = (try? Request(json: data))?.replay.creates,
+            connection.stored(creation.localID, .object) == row.creates, let id = answer.id(of: creation)
+        else { return }
+        try assign(id, to: creation.localID, on: connection, ledger: &ledger)
+    }
+
+    /// Puts the id of an object into the requests that wait for it, and into the metadata of the jobs that have created
+    /// it.
+    static func assign(
+        _ id: JSONValue, to localID: String, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let name = connection.stored(localID, .object)
+        let ids = [localID: id]
+        let creators = try connection.statement(
+            "SELECT id FROM job WHERE creates = ? AND creates <> '' AND state = 4 AND reason = 'finished'")
+        try creators.bind(name, at: 1)
+        for creator in try Self.ids(in: creators) { try note(id, inMetadataOf: creator, on: connection) }
+        for job in try jobs(awaiting: name, on: connection) {
+            // A request that only a newer program can decode keeps its edge.
+            guard var row = try checkedRow(job, on: connection, ledger: &ledger), row.state != .done,
+                try rewrite(&row, ids, on: connection, ledger: &ledger)
+            else { continue }
+            try removeEdge(from: job, to: name, on: connection)
+            guard row.awaitsIDs else { continue }
+            guard try names(awaitedBy: job, on: connection).isEmpty else {
+                try updateReason(of: job, on: connection, ledger: &ledger)
+                continue
+            }
+            row.isHeld = false
+            row.reason = .released
+            try updateState(of: &row, on: connection, ledger: ledger)
+            if row.state == .held { row.reason = .held }
+            try save(row, verb: .release, from: .held, on: connection, ledger: &ledger)
+        }
+    }
+
+    private static func note(
+        _ id: JSONValue, inMetadataOf creator: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        var members = try metadata(of: creator, on: connection)
+        members["id"] = id
+        guard var details = try details(of: creator, on: connection) else { return }
+        details.metadata = text(.object(members))
+        let stored = try StoredDetails(details, uniqueKey: nil, request: Data(), of: creator, on: connection)
+        let statement = try connection.statement("UPDATE job SET metadata = ?2, details = ?3 WHERE id = ?1")
+        try statement.bind(creator, at: 1)
+        try statement.bind(stored.columns.metadata, at: 2)
+        try statement.bind(stored.sealed, at: 3)
+        try statement.run()
+    }
+
+    /// Puts ids into the request of a job, and into what is shown of it.
+    ///
+    /// - Returns: whether the request could be read. Otherwise the job is in review now.
+    private static func rewrite(
+        _ row: inout ReplayRow, _ ids: [String: JSONValue], on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        guard let old = try checkedRequest(of: row, on: connection, ledger: &ledger) else { return false }
+        guard let request = (try? Request(json: old))?.replacing(ids), let json = try? request.json(),
+            var details = try details(of: row.id, on: connection)
+        else { return false }
+        details.url = details.url.replacing(inURL: ids)
+        details.metadata = text(.object(request.replay.metadata))
+        let stored = try StoredDetails(details, uniqueKey: nil, request: json, of: row.id, on: connection)
+        row.digest = ReplayRow.digest(of: stored.request)
+        let statement = try connection.statement(
+            "UPDATE job SET url = ?2, metadata = ?3, details = ?4, digest = ?5, checksum = ?6 WHERE id = ?1")
+        try statement.bind(row.id, at: 1)
+        try statement.bind(stored.columns.url, at: 2)
+        try statement.bind(stored.columns.metadata, at: 3)
+        try statement.bind(stored.sealed, at: 4)
+        try statement.bind(row.digest, at: 5)
+        try statement.bind(row.checksum, at: 6)
+        try statement.run()
+        let payload = try connection.statement("UPDATE payload SET request = ?2 WHERE job = ?1")
+        try payload.bind(row.id, at: 1)
+        try payload.bind(stored.request, at: 2)
+        try payload.run()
+        return true
+    }
+
+    // MARK: Failed creations
+
+    /// Sets the reasons of the jobs that wait for the id of an object.
+    static func updateReasons(
+        ofJobsAwaiting name: String, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        for id in try jobs(awaiting: name, on: connection) {
+            try updateReason(of: id, on: connection, ledger: &ledger)
+        }
+    }
+
+    /// Sets the reason of a job that waits for ids. This is no transition of the job itself, but it is reported.
+    private static func updateReason(
+        of id: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard var row = try row(id, on: connection), row.awaitsIDs else { return }
+        var reason = ReplayReason.awaitingID
+        for name in try names(awaitedBy: id, on: connection) {
+            let object = try object(name, on: connection)
+            if object == .failed || object == .missing { reason = .creationFailed }
+        }
+        guard reason != row.reason else { return }
+        row.reason = reason
+        try save(row, verb: .hold, from: .held, on: connection, ledger: &ledger)
+    }
+
+    /// Discards the unsent jobs that need the id of an object that will never be created. Those that create objects are
+    /// discarded with the jobs that wait for these, and so are the calls of the object itself. The others become dead:
+    /// they change objects that exist.
+    static func discardJobs(
+        awaiting localID: String, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let name = connection.stored(localID, .object)
+        for id in try jobs(awaiting: name, on: connection) {
+            try removeEdge(from: id, to: name, on: connection)
+            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.awaitsIDs else { continue }
+            let own = try metadata(of: id, on: connection)["localID"]
+            if row.creates.isEmpty, own != .string(localID) {
+                row.state = .dead
+                row.reason = .creationFailed
+                try save(row, verb: .fail, from: .held, on: connection, ledger: &ledger)
+                continue
+            }
+            row.state = .done
+            row.reason = .replaced
+            try deleteAnswer(of: id, on: connection)
+            if !row.creates.isEmpty, case .string(let other)? = own {
+                try discardJobs(awaiting: other, on: connection, ledger: &ledger)
+            }
+            try save(row, verb: .discard, from: .held, on: connection, ledger: &ledger)
+        }
+    }
+}
