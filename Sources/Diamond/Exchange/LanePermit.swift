@@ -48,8 +48,6 @@ struct LanePermit: ~Copyable {
     /// Waits for a permit no longer than a limit.
     ///
     /// - Throws: `cancelled` with the waiting task, `timedOut` at the limit.
-    // Not inlined: few waits are limited.
-    @inline(never)
     static func acquire(
         for scope: PermitScope,
         of lanes: Lanes,
@@ -77,7 +75,6 @@ struct LanePermit: ~Copyable {
         var clock: ExchangeClock
     }
 
-    @inline(never)
     private static func limited(by limit: Limit, _ acquire: @escaping @Sendable () async -> Bool) async -> Wait {
         // A permit that comes at the limit is held, and released as every other.
         let (isAdmitted, isLate) = await limit.clock.limit(limit.time, acquire)

@@ -77,7 +77,6 @@ actor ResumeWriter: ResumeWriting {
 
     private nonisolated var mayFind: Bool { usesStore && store.mayHaveEntries || slot?.isEmpty == false }
 
-    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private nonisolated func find(for request: TransportRequest) async -> IndirectOptional<PartialResponse> {
         let stored = storedEntry()
