@@ -40,6 +40,7 @@ extension Pipeline {
     }
 
     /// - Parameter report: receives the events of the exchange.
+    @inline(never)
     func exchange(
         _ request: ExchangeRequest,
         permit: inout LanePermit,
