@@ -47,6 +47,22 @@ package final class SQLiteDatabase: Sendable {
         return try body(SQLiteConnection(handle: handle))
     }
 
+    /// Runs `body` on an idle read connection, without waiting for other connections.
+    ///
+    /// - Returns: `nil` if no read connection is idle.
+    package func readAtOnce<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result? {
+        try refuseFork()
+        guard let handle = readers.withLock({ $0.popLast() }) else { return nil }
+        sqlite3_busy_timeout(handle.pointer, 0)
+        defer {
+            sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
+            returnReader(handle)
+        }
+        return try body(SQLiteConnection(handle: handle))
+    }
+
     /// Runs `body` in a `BEGIN IMMEDIATE` transaction, which is rolled back if it throws. Throws if a newer program has
     /// migrated the file since it was opened.
     ///

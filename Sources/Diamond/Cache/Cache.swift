@@ -104,10 +104,10 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Returns the response stored under a key if it is in memory, without waiting. `nil` also if the changes of other
-    /// processes have to be polled first.
+    /// Returns the response stored under a key if it is in memory, without waiting. `nil` also if other processes have
+    /// made changes that memory does not have yet.
     package func findInMemory(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
-        guard !crossProcessChanges.isPollDue, case .hit(let stored, let isFirst) = memory.find(key, request: request)
+        guard case .hit(let stored, let isFirst) = memory.find(key, request: request), crossProcessChanges.areKnown()
         else { return nil }
         if isFirst { writer.visit(key) }
         return stored
@@ -232,14 +232,17 @@ public final class Cache: Sendable {
 
     /// Counts and records a response from the cache.
     ///
-    /// - Parameter bytes: the bytes of the body that are served; `nil` for all of them.
+    /// - Parameters:
+    ///   - bytes: the bytes of the body that are served; `nil` for all of them.
+    ///   - now: milliseconds since 1970; `nil` to read the clock.
     package func count(
         _ source: Response.Source,
         of stored: StoredResponse,
         bytes: Int? = nil,
-        under key: RequestKey
+        under key: RequestKey,
+        at now: Int64? = nil
     ) {
-        let now = now()
+        let now = now ?? self.now()
         writer.count(CacheAccess(.hit, of: stored, under: key, at: now), in: CacheCounts.hour(of: now)) { counts in
             switch source {
             case .stale: counts.staleHits += 1

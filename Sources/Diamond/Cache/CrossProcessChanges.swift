@@ -47,19 +47,42 @@ final class CrossProcessChanges: Sendable {
         nextPoll = Atomic(uptime() + Self.interval)
     }
 
-    /// Whether it is time for a poll.
-    var isPollDue: Bool { uptime() >= nextPoll.load(ordering: .relaxed) }
+    /// Whether all changes are known, as far as a lookup has to know. When a poll is due, this is one without a wait,
+    /// which takes some microseconds.
+    ///
+    /// - Returns: `false` if there are changes, or they cannot be read at once. The next ``poll(isDue:)`` reads them.
+    func areKnown() -> Bool {
+        guard let now = beginPoll(isDue: nil) else { return true }
+        let known = state.withLock { $0 }
+        let instant = partials.instant
+        let found = file.readAtOnce { (connection) throws(SQLiteError) in
+            (try CacheTable.newestChange(on: connection), try CacheTable.arePartials(on: connection))
+        }
+        guard let (newest, arePartials) = found, newest == known.lastChange, file.generation == known.generation else {
+            nextPoll.store(now, ordering: .relaxed)
+            return false
+        }
+        partials.note(arePartials, since: instant)
+        return true
+    }
+
+    /// Sets the time of the next poll.
+    ///
+    /// - Returns: the time now; `nil` if it is too early to poll, or another lookup polls.
+    private func beginPoll(isDue: Bool?) -> UInt64? {
+        let now = uptime()
+        let next = nextPoll.load(ordering: .relaxed)
+        guard isDue ?? (now >= next),
+            nextPoll.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
+        else { return nil }
+        return now
+    }
 
     /// Returns the changes since the last poll; `nil` if it is too early to poll, or nothing has changed.
     ///
     /// - Parameter isDue: whether it is time to poll; `nil` to decide by the interval.
     func poll(isDue: Bool? = nil) -> Update? {
-        let now = uptime()
-        let next = nextPoll.load(ordering: .relaxed)
-        // Only one of several concurrent lookups polls.
-        guard isDue ?? (now >= next),
-            nextPoll.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
-        else { return nil }
+        guard beginPoll(isDue: isDue) != nil else { return nil }
         return readChanges(since: state.withLock { $0 })
     }
 

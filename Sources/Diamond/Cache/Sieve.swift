@@ -13,6 +13,11 @@ package struct Sieve<Key: Hashable, Value> {
         var older: Int?
         var newer: Int?
 
+        mutating func use() -> (value: Value, isFirst: Bool) {
+            defer { isVisited = true }
+            return (value, !isVisited)
+        }
+
         mutating func isGone(_ test: (inout Value) -> Bool) -> Bool { test(&value) }
     }
 
@@ -35,10 +40,7 @@ package struct Sieve<Key: Hashable, Value> {
     ///
     /// - Returns: the value, and whether this is the first use since the hand passed it.
     package mutating func use(_ key: Key) -> (value: Value, isFirst: Bool)? {
-        guard let place = places[key], let value = nodes[place]?.value else { return nil }
-        guard nodes[place]?.isVisited == false else { return (value, false) }
-        nodes[place]?.isVisited = true
-        return (value, true)
+        places[key].flatMap { nodes[$0]?.use() }
     }
 
     /// Returns the value under a key, without counting a use.

@@ -17,10 +17,21 @@ struct CopyOnWrite<Value: Sendable>: Sendable {
 
     init(_ value: Value) { box = Box(value) }
 
-    var value: Value { box.value }
-
-    mutating func change(_ change: (inout Value) -> Void) {
-        if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
-        change(&box.value)
+    var value: Value {
+        _read { yield box.value }
+        _modify {
+            if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
+            yield &box.value
+        }
     }
+}
+
+extension CopyOnWrite: Equatable where Value: Equatable {
+    static func == (one: CopyOnWrite, other: CopyOnWrite) -> Bool {
+        one.box === other.box || one.value == other.value
+    }
+}
+
+extension CopyOnWrite: Hashable where Value: Hashable {
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

@@ -19,36 +19,27 @@ struct Listeners<Listener: Sendable>: Sendable {
     ///
     /// - Returns: The number for ``remove(_:)``.
     mutating func add(_ listener: Listener) -> Int {
-        var number = 0
-        if storage == nil { storage = CopyOnWrite(Storage()) }
-        storage?.change { storage in
-            storage.lastNumber += 1
-            storage.numbers.append(storage.lastNumber)
-            storage.all.append(listener)
-            number = storage.lastNumber
-        }
-        return number
+        var storage = storage.take() ?? CopyOnWrite(Storage())
+        storage.value.lastNumber += 1
+        storage.value.numbers.append(storage.value.lastNumber)
+        storage.value.all.append(listener)
+        self.storage = storage
+        return storage.value.lastNumber
     }
 
     /// Removes a listener and returns it, so that the caller can release it outside the lock; `nil` if it was removed
     /// before.
     mutating func remove(_ number: Int) -> Listener? {
         guard let index = storage?.value.numbers.firstIndex(of: number) else { return nil }
-        var removed: Listener?
-        storage?.change { storage in
-            storage.numbers.remove(at: index)
-            removed = storage.all.remove(at: index)
-        }
-        return removed
+        storage?.value.numbers.remove(at: index)
+        return storage?.value.all.remove(at: index)
     }
 
     /// Removes all listeners and returns them, so that the caller can release them outside the lock.
     mutating func removeAll() -> [Listener] {
         let removed = all
-        storage?.change { storage in
-            storage.all = []
-            storage.numbers = []
-        }
+        storage?.value.all = []
+        storage?.value.numbers = []
         return removed
     }
 }

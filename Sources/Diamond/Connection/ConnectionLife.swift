@@ -47,16 +47,12 @@ struct ConnectionLife {
     private var isConcluding = false
     private var pauses: UInt32 = 0
     /// The outcome that arrived while the connection was paused.
-    private var held = IndirectOptional<Outcome>.none
-    private var settled = IndirectOptional<Outcome>.none
+    private var held: Outcome?
     private var attempt = 1
     private var waitsUntil: Date?
 
     /// The outcome. If the connection was canceled, it is known before the operation has finished.
-    private(set) var outcome: Outcome? {
-        get { settled.value }
-        set { settled = IndirectOptional(newValue) }
-    }
+    private(set) var outcome: Outcome?
 
     var isExecuting: Bool { phase == .started }
     var isFinished: Bool { phase == .finished }
@@ -73,12 +69,10 @@ struct ConnectionLife {
     }
 
     /// Whether the outcome is known.
-    var isSettled: Bool {
-        if case .some = settled { true } else { false }
-    }
+    var isSettled: Bool { outcome != nil }
 
     /// The outcome, even if it takes effect only when the last pause ends.
-    var known: Outcome? { outcome ?? held.value }
+    var known: Outcome? { outcome ?? held }
 
     /// Finishes a connection that has not started, with a known outcome.
     mutating func restore(_ outcome: Outcome) -> Action {
@@ -133,7 +127,7 @@ struct ConnectionLife {
         guard pauses > 0, outcome == nil else { return .nothing }
         pauses -= 1
         guard pauses == 0, phase == .started else { return .nothing }
-        if let held = held.value {
+        if let held {
             outcome = held
             return finish()
         }
@@ -189,7 +183,7 @@ struct ConnectionLife {
         guard phase == .started, isUnderWay || self.outcome != nil else { return .nothing }
         isUnderWay = false
         guard pauses == 0 || self.outcome != nil else {
-            held = .some(outcome)
+            held = outcome
             return .nothing
         }
         self.outcome = self.outcome ?? outcome

@@ -55,7 +55,6 @@ extension Exchange {
     }
 
     /// Prepares an attempt that interceptors adapt, or that passes a gate.
-    @inline(never)
     private func adaptAndPrepare(
         _ outgoing: ExchangeOptions.AdaptedRequest,
         for preparation: Preparation
@@ -78,7 +77,6 @@ extension Exchange {
             number: preparation.number, transfer: prepared.transfer, limit: limit(after: spent))
     }
 
-    @inline(never)
     private func prepare(
         _ outgoing: ExchangeOptions.AdaptedRequest,
         for preparation: Preparation,

@@ -5,7 +5,6 @@ import HTTPTypes
 ///
 /// Only this type acts on a ``RetryDecision``. Between two attempts it holds no permit. If a transfer breaks, the next
 /// attempt continues the partial response. What the last attempt has received is saved for a later exchange.
-// Functions that are not inlined keep the async frames of waiting callers small: most exchanges do not need them.
 struct Exchange: Sendable {
     let environment: ExchangeEnvironment
     let options: ExchangeOptions
@@ -56,7 +55,6 @@ struct Exchange: Sendable {
         return try response(of: result)
     }
 
-    @inline(never)
     private func savePartialResponse(by recorder: any BodyRecording, permit: inout LanePermit) async {
         guard let partialResponse = partialResponse.value else { return }
         // Writing to disk needs no permit.
@@ -85,7 +83,6 @@ struct Exchange: Sendable {
     }
 
     // Most first attempts are good.
-    @inline(never)
     private mutating func retry(
         after first: ExchangeAttempt,
         permit: inout LanePermit

@@ -48,8 +48,6 @@ struct LanePermit: ~Copyable {
     /// Waits for a permit no longer than a limit.
     ///
     /// - Throws: `cancelled` with the waiting task, `timedOut` at the limit.
-    // Not inlined: few waits are limited.
-    @inline(never)
     static func acquire(
         for scope: PermitScope,
         of lanes: Lanes,

@@ -32,8 +32,6 @@ extension Lanes {
     }
 
     /// - Returns: `nil` if there is a permit without a wait.
-    // Not inlined, to keep the async frames of waiting callers small.
-    @inline(never)
     private func beginWait(
         for scope: PermitScope,
         as waiter: any PriorityWaiter,

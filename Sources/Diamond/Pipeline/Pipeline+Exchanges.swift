@@ -4,7 +4,6 @@ import HTTPTypes
 /// The stages of one exchange: admission, attempts, storing.
 extension Pipeline {
     /// Exchanges a request for all callers that have joined.
-    @inline(never)
     func sharedExchange(
         _ request: ExchangeRequest,
         for flight: ExchangeSharing.Exchanges.Flight
@@ -26,7 +25,6 @@ extension Pipeline {
     /// Exchanges a request for its caller alone, in the caller's task.
     ///
     /// - Parameter whenAdmitted: called when the permit is acquired.
-    @inline(never)
     func ownExchange(
         _ request: ExchangeRequest,
         whenAdmitted: () -> Void

@@ -6,22 +6,22 @@ import HTTPTypes
 extension Pipeline {
     /// Serves a stored response.
     ///
-    /// - Returns: `none` if it cannot be read; the progress notes that.
+    /// - Returns: `nil` if it cannot be read; the progress notes that.
     @inline(never)
     func served(
         _ stored: StoredCandidate,
         as source: Response.Source,
         for context: RequestContext,
         progress: inout HopProgress
-    ) async throws(ConnectionError) -> IndirectOptional<Response> {
+    ) async throws(ConnectionError) -> Response? {
         guard context.caller.sink != nil else {
-            return .some(lookup.response(from: stored.response, as: source, for: context.resolved))
+            return lookup.response(from: stored.response, as: source, for: context.resolved)
         }
         switch try await lookup.serve(stored, as: source, for: context) {
-        case .response(let response): return .some(response)
+        case .response(let response): return response
         case .unreadable(let error):
             progress.noteUnreadable(error)
-            return .none
+            return nil
         }
     }
 
@@ -33,15 +33,15 @@ extension Pipeline {
         for context: RequestContext,
         at instant: InvalidationLog.Instant,
         progress: inout HopProgress
-    ) async throws(ConnectionError) -> IndirectOptional<Response> {
+    ) async throws(ConnectionError) -> Response? {
         guard context.caller.sink != nil else {
             refresh(stored, for: context, at: instant)
-            return .some(lookup.response(from: stored.response, as: .stale, for: context.resolved))
+            return lookup.response(from: stored.response, as: .stale, for: context.resolved)
         }
         do throws(ConnectionError) {
             // A response that cannot be read cannot be confirmed, and the hop looks up again.
             let response = try await served(stored, as: .stale, for: context, progress: &progress)
-            if case .some = response { refresh(stored, for: context, at: instant) }
+            if response != nil { refresh(stored, for: context, at: instant) }
             return response
         } catch {
             refresh(stored, for: context, at: instant)
@@ -75,7 +75,6 @@ extension Pipeline {
     }
 
     /// Returns the result of a hop; a stored response if the result is a failure and the policy allows one.
-    @inline(never)
     func resultElseStored(
         _ result: Result<Response, ConnectionError>,
         for context: RequestContext
@@ -93,7 +92,7 @@ extension Pipeline {
             // The failed request is not sent again.
             return try result.get()
         }
-        response.failure = failure
+        response.facts.failure = failure
         return response
     }
 

@@ -10,7 +10,7 @@ extension Pipeline {
     func responseInMemory(to request: Request, bodyLimit: Int = .max) -> Response? {
         guard cache != nil, isPlain(request), let resolved = try? resolver.resolvedAtOnce(request) else { return nil }
         var response = lookup.responseInMemory(to: resolved, bodyLimit: bodyLimit, redirectLimit: redirectLimit)
-        response?.decoder = exchangeEnvironment.decoder
+        response?.facts.decoder = exchangeEnvironment.decoder
         return response
     }
 
@@ -24,13 +24,13 @@ extension Pipeline {
 
     /// Returns the key of a request if it was computed before; otherwise `nil`.
     func knownKey(of request: Request) -> RequestKey? {
-        ResolvedRequest.known(by: request.memo, in: environment.number)?.identity.value?.key
+        ResolvedRequest.known(by: request.memo, in: environment.number)?.identity?.key
     }
 
     /// Returns the key of a request; the credential provider names its identity if it has none.
     func key(of request: Request) async throws(ConnectionError) -> RequestKey {
         let resolved = try await resolver.resolved(request)
-        if let key = resolved.identity.value?.key { return key }
+        if let key = resolved.identity?.key { return key }
         do { return try CanonicalForm(of: resolved.wire, rules: environment.rules).key } catch {
             throw ConnectionError(error)
         }

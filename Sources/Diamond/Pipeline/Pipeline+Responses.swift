@@ -7,7 +7,7 @@ extension Pipeline {
     /// the cache are validated and decoded alike.
     func handled(_ response: Response, by caller: Caller) async throws(ConnectionError) -> Response {
         var response = response
-        response.decoder = exchangeEnvironment.decoder
+        response.facts.decoder = exchangeEnvironment.decoder
         guard !exchangeEnvironment.interceptors.isEmpty else {
             return try await caller.handler?.handle(response, with: []) ?? response
         }
@@ -30,15 +30,15 @@ extension Pipeline {
             status: received.status, headers: received.headers, body: received.body, url: context.url)
         response.attempts = received.attempts
         response.metrics = received.metrics.value
-        response.secrets = received.secrets
-        response.decoder = exchangeEnvironment.decoder
+        response.facts.secrets = received.secrets
+        response.facts.decoder = exchangeEnvironment.decoder
         // The first request has asked only for the rest of a stored beginning.
         if cache != nil, received.attempts.isEmpty, let status = received.partStatus {
             var cacheStatus = CacheStatus()
             cacheStatus.forwardStatus = status
             response.cacheStatus = cacheStatus
         }
-        if cache == nil, newAnswers.hasListeners { response.exchange = ExchangeMark() }
+        if cache == nil, newAnswers.hasListeners { response.facts.exchange = ExchangeMark() }
         return response
     }
 
@@ -85,7 +85,6 @@ extension Pipeline {
         return response.storing(new.entry.stored, for: context)
     }
 
-    @inline(never)
     private func storedAtOnce(
         _ received: ReceivedResponse,
         admitted: ExchangeRequest,
@@ -102,7 +101,6 @@ extension Pipeline {
         return response
     }
 
-    @inline(never)
     private func validatedAndStored(
         _ received: ReceivedResponse,
         admitted: ExchangeRequest,
@@ -115,7 +113,7 @@ extension Pipeline {
             try await validate(response, for: context, recorder: recorder)
         }
         guard store.isForCache(received, to: admitted.plan) else {
-            if response.exchange != nil, await mayStore(response, for: context) {
+            if response.facts.exchange != nil, await mayStore(response, for: context) {
                 announce(response, received, to: context)
             }
             return response

@@ -61,7 +61,6 @@ extension Pipeline {
     }
 
     /// Exchanges a request, and passes the body to all callers that have joined.
-    @inline(never)
     private func streamedExchange(
         _ request: ExchangeRequest,
         for flight: ExchangeSharing.Streams.Flight

@@ -16,7 +16,9 @@ import HTTPTypes
 /// first.
 ///
 /// It is a class because every task of the engine has it.
-// Functions that are not inlined keep the async frames of waiting callers small: thousands may wait at the same time.
+// Thousands of callers may wait at the same time, each with the async frames of the functions that it is in. Functions
+// that few callers need, or that handle large values, are not inlined into these: otherwise a caller that waits takes
+// twice the memory (`scripts/bench queued-memory`).
 final class Pipeline: Sendable {
     let exchangeEnvironment: ExchangeEnvironment
     let activity: Activity
@@ -127,7 +129,6 @@ final class Pipeline: Sendable {
     }
 
     /// Returns the response from the server or the cache, before it is transformed. Follows redirects hop by hop.
-    @inline(never)
     func untransformedResponse(
         to request: Request,
         for caller: Caller
@@ -192,11 +193,11 @@ final class Pipeline: Sendable {
             let instant = invalidations.now
             switch lookup.step(for: context, ignoresStored: progress.ignoresStored) {
             case .serve(let stored, let source):
-                if let response = try await served(stored, as: source, for: context, progress: &progress).value {
+                if let response = try await served(stored, as: source, for: context, progress: &progress) {
                     return response
                 }
             case .serveStale(let stored):
-                if let response = try await servedStale(stored, for: context, at: instant, progress: &progress).value {
+                if let response = try await servedStale(stored, for: context, at: instant, progress: &progress) {
                     return response
                 }
             case .fail: return lookup.nothingStored(for: context.resolved)
@@ -229,7 +230,7 @@ final class Pipeline: Sendable {
             let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress: progress) }
             guard !progress.isAlone else { return try await ownExchange(request, whenAdmitted: countMiss) }
             if let sink = plan.context.caller.sink {
-                guard limit.value == nil, let key = sharing.streamKey(of: plan) else {
+                guard limit == nil, let key = sharing.streamKey(of: plan) else {
                     return try await ownExchange(request, whenAdmitted: countMiss)
                 }
                 return await streamedOutcome(of: request, for: key, into: sink, whenJoined: countMiss)
@@ -249,17 +250,16 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Returns the caller's own time limit for a shared exchange; `none` if that of the exchange suffices.
-    @inline(never)
+    /// Returns the caller's own time limit for a shared exchange; `nil` if that of the exchange suffices.
     private func ownTime(
         for plan: ExchangePlan,
         progress: HopProgress
-    ) throws(ConnectionError) -> IndirectOptional<ExchangeSharing.OwnTime> {
+    ) throws(ConnectionError) -> ExchangeSharing.OwnTime? {
         if let extra = progress.deadlineExtension {
             let rest = Duration.milliseconds(max(0, extra.deadline - time.clock.uptime()))
-            return .some(ExchangeSharing.OwnTime(rest: rest, error: extra.error))
+            return ExchangeSharing.OwnTime(rest: rest, error: extra.error)
         }
-        guard let rest = try time.rest(of: plan.context.resolved, since: plan.begin) else { return .none }
-        return .some(ExchangeSharing.OwnTime(rest: rest, error: ConnectionError(outOfTime: true)))
+        guard let rest = try time.rest(of: plan.context.resolved, since: plan.begin) else { return nil }
+        return ExchangeSharing.OwnTime(rest: rest, error: ConnectionError(outOfTime: true))
     }
 }

@@ -185,7 +185,7 @@ final class Query<Value: Sendable>: AnyQuery {
         let now = now
         let age = response.age?.milliseconds ?? 0
         var failure: ConnectionError?
-        if let error = response.failure as? ConnectionError {
+        if let error = response.facts.failure as? ConnectionError {
             failure = await pipeline.transformed(error, for: Caller())
         }
         return Answer(
@@ -216,7 +216,7 @@ extension Query.State {
     /// Returns the response of another call; `nil` if there is none, or the query has it already.
     fileprivate func news(for look: QueryLook) -> NewAnswer? {
         guard let newAnswer, newAnswer.key == look.subject.key,
-            newAnswer.response.exchange !== life.state.response?.exchange
+            newAnswer.response.facts.exchange !== life.state.response?.facts.exchange
         else { return nil }
         return newAnswer
     }

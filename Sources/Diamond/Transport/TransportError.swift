@@ -67,7 +67,7 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
     /// a ``ConnectionError`` it is also `true` if a server has answered the request with a redirect before.
     public internal(set) var requestMayHaveBeenSent: Bool {
         get { content.value.requestMayHaveBeenSent }
-        set { content.change { $0.requestMayHaveBeenSent = newValue } }
+        set { content.value.requestMayHaveBeenSent = newValue }
     }
 
     /// The error of the underlying library, if it contains more information.

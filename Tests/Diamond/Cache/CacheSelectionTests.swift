@@ -187,6 +187,44 @@ import Testing
         #expect(second.find(newer.key, request: newer.request) == newer.stored)
     }
 
+    @Test func `a response stays a hit in memory after a pause, until another process changes it`() async throws {
+        let (first, second, uptime) = try caches((nil, nil))
+        let entries = try ["a", "b", "c"].map { try CacheEntry.stub("http://h/\($0)") }
+        for entry in entries { first.store(entry) }
+        await first.flush()
+        for entry in entries { #expect(second.find(entry.key, request: entry.request) == entry.stored) }
+        for _ in 0..<3 {
+            uptime.withLock { $0 += 10_000_000_000 }
+            for entry in entries { #expect(second.findInMemory(entry.key, request: entry.request) == entry.stored) }
+        }
+        try await first.purge(entries[0].key)
+        var newer = entries[1]
+        newer.stored.body = Data("newer".utf8)
+        newer.stored.storedAt += 1
+        first.store(newer)
+        await first.flush()
+        uptime.withLock { $0 += CrossProcessChanges.interval - 1 }
+        for entry in entries { #expect(second.findInMemory(entry.key, request: entry.request) != nil) }
+        uptime.withLock { $0 += 1 }
+        for entry in entries { #expect(second.findInMemory(entry.key, request: entry.request) == nil) }
+        // This lookup reads the changes.
+        #expect(second.find(entries[0].key, request: entries[0].request) == nil)
+        let found = entries.map { second.findInMemory($0.key, request: $0.request) == $0.stored }
+        #expect(found == [false, false, true])
+    }
+
+    @Test func `a lookup in memory waits for no file that has to be opened`() async throws {
+        let (first, second, uptime) = try caches((nil, nil))
+        let entry = try CacheEntry.stub("http://h/a")
+        second.store(entry)
+        await second.flush()
+        try FileManager.default.removeItem(at: temporary.directory)
+        uptime.withLock { $0 += CrossProcessChanges.interval }
+        #expect(second.findInMemory(entry.key, request: entry.request) == nil)
+        #expect(second.find(entry.key, request: entry.request) == nil)
+        withExtendedLifetime(first) {}
+    }
+
     /// A removal by one cache of entries that only the other one's memory has.
     enum Removal: CaseIterable, Sendable {
         case purge, purgeKey, purgeWhere, forget, forgetKey, invalidate, invalidateWhere

@@ -9,9 +9,9 @@ struct CopyOnWriteTests {
     @Test func `a change of a value leaves its copies unchanged`() {
         let first = CopyOnWrite([1])
         var second = first
-        second.change { $0.append(2) }
+        second.value.append(2)
         let third = second
-        second.change { $0.append(3) }
+        second.value.append(3)
         #expect(first.value == [1] && third.value == [1, 2] && second.value == [1, 2, 3])
     }
 
@@ -28,11 +28,39 @@ struct CopyOnWriteTests {
         #expect(second.response?.status == .ok)
     }
 
+    @Test func `a change of a copied Response leaves the original unchanged`() {
+        let first = Response(status: .ok, headers: [.contentType: "text/plain"], body: Data("a".utf8), url: "http://h/")
+        var second = first
+        (second.status, second.source, second.url) = (.notFound, .cache, "http://h/b")
+        second.headers[.contentType] = nil
+        second.body.append(contentsOf: Data("b".utf8))
+        second.attempts = [Attempt(number: 1, startedAt: Date(milliseconds: 0), outcome: .answered(.ok))]
+        second.cacheStatus = CacheStatus()
+        second.facts.failure = ConnectionError(.timedOut, "late")
+        #expect(first == Response(status: .ok, headers: [.contentType: "text/plain"], text: "a").at("http://h/"))
+        #expect(first.facts.failure == nil && second.facts.failure != nil)
+        #expect(second.status == .notFound && second.headers.isEmpty && second.text == "ab")
+        #expect(second.source == .cache && second.url == "http://h/b" && second.attempts.count == 1)
+        #expect(second != first && second.cacheStatus == CacheStatus())
+    }
+
+    @Test func `a response is one machine word`() {
+        #expect(MemoryLayout<Response>.size == MemoryLayout<Int>.size)
+    }
+
     @Test func `a change of a copied TransportError leaves the original unchanged`() {
         let first = TransportError(.timedOut, "late")
         var second = first
         second.requestMayHaveBeenSent = true
         #expect(first.code == .timedOut && first.message == "late" && !first.requestMayHaveBeenSent)
         #expect(second.code == .timedOut && second.message == "late" && second.requestMayHaveBeenSent)
+    }
+}
+
+extension Response {
+    fileprivate func at(_ url: String) -> Response {
+        var response = self
+        response.url = url
+        return response
     }
 }

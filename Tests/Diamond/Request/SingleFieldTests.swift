@@ -63,4 +63,15 @@ import Testing
         let headers = HTTPFields(types.map { HTTPField(name: .contentType, value: $0) })
         #expect(MediaType(headers.single(.contentType)).isJSON == isJSON)
     }
+
+    @Test(arguments: [
+        ("application/problem+json", true), (" Application/Problem+JSON ; charset=utf-8", true),
+        ("\tapplication/problem+json\t", true), ("application/problem+jsonx", false), ("application/problem", false),
+        ("", false), (nil, false),
+    ])
+    func `a problem is recognized by its media type, in any case and with parameters`(type: String?, isProblem: Bool) {
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        #expect(ProblemDetails.isType(of: headers) == isProblem)
+    }
 }

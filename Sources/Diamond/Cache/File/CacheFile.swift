@@ -66,6 +66,13 @@ package final class CacheFile: Sendable {
 
     var database: SQLiteDatabase { state.withLock { $0.database } }
 
+    /// Reads without waiting: for no other process, and for no file that has to be opened.
+    ///
+    /// - Returns: `nil` if it would wait, after a failure, and if the file was replaced.
+    func readAtOnce<Result>(_ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result) -> Result? {
+        replacedDatabase == nil ? try? database.readAtOnce(body) : nil
+    }
+
     package func read<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
@@ -131,10 +138,15 @@ package final class CacheFile: Sendable {
     /// - Parameter timeout: the longest wait for another process that does the same. After that, the next call tries
     ///   again.
     func reopenIfReplaced(timeout: Duration = .seconds(1)) throws(CacheError) {
+        guard let database = replacedDatabase else { return }
+        try reopen(replacing: database, in: store.waiting(atMost: timeout))
+    }
+
+    /// The open file, if the path has another one, or none, and the file at the path is to be opened.
+    private var replacedDatabase: SQLiteDatabase? {
         let now = FileIdentity(path)
         let (database, isAbandoned) = state.withLock { ($0.database, $0.isAbandoned) }
-        guard recreates, now == nil ? !isAbandoned : now != database.identity else { return }
-        try reopen(replacing: database, in: store.waiting(atMost: timeout))
+        return recreates && (now == nil ? !isAbandoned : now != database.identity) ? database : nil
     }
 
     // With a brief timeout, because the failed read waits. An abandoned file is not replaced: that would create a file

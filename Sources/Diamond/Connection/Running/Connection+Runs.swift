@@ -101,7 +101,6 @@ extension Connection {
 
     /// Returns the outcome of a run that an exchange or a credential refresh waits for. Task-local values mark
     /// everything that the run does, code of the app included.
-    @inline(never)
     private func outcomeForWaiters(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
         let secretsInRefresh = core.withLock { $0.secretsInRefresh }
         return await CredentialRefreshes.$currentSecrets.withValue(secretsInRefresh) {
@@ -123,8 +122,6 @@ extension Connection {
     }
 
     /// Returns the outcome of a subclass or of a download.
-    // Not inlined, to keep the async frames of waiting callers small.
-    @inline(never)
     private func specialOutcome(of run: ConnectionRun, in pipeline: Pipeline) async -> ConnectionLife.Outcome {
         let request: Request
         do throws(ConnectionError) {
@@ -143,7 +140,6 @@ extension Connection {
         }
     }
 
-    @inline(never)
     private func caller(of request: Request, in run: ConnectionRun) -> Caller {
         let (file, token, handler) = core.withLock { ($0.file, $0.activityToken?.id, $0.handler ?? ownHandler) }
         let durable = request.isReplayable && file == nil ? durableRequest() : nil

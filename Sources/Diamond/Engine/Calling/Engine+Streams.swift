@@ -39,7 +39,7 @@ extension Engine {
             sharing
             ? try await sharedStreams.open(request, limit: limit, over: pipeline)
             : try await StreamSession.open(request, limit: limit, over: pipeline)
-        streamed.head.decoder = pipeline.exchangeEnvironment.decoder
+        streamed.head.facts.decoder = pipeline.exchangeEnvironment.decoder
         return streamed
     }
 

@@ -45,7 +45,7 @@ extension Response {
     var explanation: String {
         guard source == .network else { return "see the response" }
         let problem = problem
-        let texts = [problem?.detail, problem?.title].compactMap { $0?.inOneLine(hiding: secrets.value) }
+        let texts = [problem?.detail, problem?.title].compactMap { $0?.inOneLine(hiding: facts.secrets.value) }
         return texts.first { !$0.isEmpty } ?? "see the response"
     }
 

@@ -102,7 +102,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     /// The kind of failure.
     public internal(set) var code: Code {
         get { content.value.code }
-        set { content.change { $0.code = newValue } }
+        set { content.value.code = newValue }
     }
 
     /// A one-line message with the failure and its remedy, without secrets, for developers and logs. It may contain
@@ -112,7 +112,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     /// ``Interceptor/transform(_:)-(ConnectionError)`` may replace it. `localizedDescription` is the same text.
     public var message: String {
         get { content.value.message }
-        set { content.change { $0.message = newValue } }
+        set { content.value.message = newValue }
     }
 
     /// The underlying ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError`, or the error that code
@@ -120,39 +120,39 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     /// ``TransportError/requestMayHaveBeenSent`` is `true`.
     public internal(set) var cause: (any Error)? {
         get { content.value.cause }
-        set { content.change { $0.cause = newValue } }
+        set { content.value.cause = newValue }
     }
 
     /// The whole response, if one was received and refused.
     public internal(set) var response: Response? {
         get { content.value.response }
-        set { content.change { $0.response = newValue } }
+        set { content.value.response = newValue }
     }
 
     /// The attempts of the request, in order, each with the reason why another followed or none did, as in
     /// ``Response/attempts``.
     public internal(set) var attempts: [Attempt] {
         get { content.value.attempts }
-        set { content.change { $0.attempts = newValue } }
+        set { content.value.attempts = newValue }
     }
 
     /// The job of the request in the queue; `nil` if it was not queued, or need not be sent any more.
     public internal(set) var jobID: Int64? {
         get { content.value.jobID }
-        set { content.change { $0.jobID = newValue } }
+        set { content.value.jobID = newValue }
     }
 
     /// The time from which a request to the origin is tried again, by the engine's clock; `nil` unless the code is
     /// ``Code-swift.struct/circuitOpen``.
     public internal(set) var openUntil: Date? {
         get { content.value.openUntil }
-        set { content.change { $0.openUntil = newValue } }
+        set { content.value.openUntil = newValue }
     }
 
     /// The head of the last response, if only its body is missing. It decides the state of a durable request's job.
     var head: IndirectOptional<ReceivedResponse> {
         get { content.value.head }
-        set { content.change { $0.head = newValue } }
+        set { content.value.head = newValue }
     }
 
     /// The error for the request as a whole, after a redirect: the request was sent, even if nothing of this hop was.

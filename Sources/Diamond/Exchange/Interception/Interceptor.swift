@@ -81,7 +81,7 @@ extension [any Interceptor] {
     }
 
     func transform(_ response: Response) async throws(ConnectionError) -> Response {
-        let (decoder, secrets) = (response.decoder, response.secrets)
+        let facts = response.facts
         var response = response
         for interceptor in self {
             do { try await Hook.run { try await interceptor.transform(&response) } } catch {
@@ -90,8 +90,7 @@ extension [any Interceptor] {
             }
         }
         // An interceptor may have replaced the response.
-        response.decoder = decoder
-        response.secrets = secrets
+        response.facts = facts
         return response
     }
 

@@ -52,8 +52,8 @@ extension Transfer {
         history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))
         var response = Response(status: head.status, headers: head.headers, url: destination.url)
         response.attempts = history.attempts
-        response.decoder = environment.decoder
-        response.secrets = head.secrets
+        response.facts.decoder = environment.decoder
+        response.facts.secrets = head.secrets
         response.cacheStatus = destination.cacheStatus
         environment.retryCoordinator.noteHead(of: admission, from: destination.origin)
         response.cacheStatus?.isStored = await recorder?.open(head) ?? false

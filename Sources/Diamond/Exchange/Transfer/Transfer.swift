@@ -4,7 +4,6 @@ import HTTPTypes
 /// Sends the request of one attempt, and receives its response: a whole one, or the rest of a partial response.
 ///
 /// It is a class so that each step of an attempt stores only a reference.
-// Functions that are not inlined keep the async frames of waiting callers small.
 final class Transfer: Sendable {
     enum End: Sendable {
         /// A whole response was received.
@@ -121,7 +120,6 @@ final class Transfer: Sendable {
         return whole(body, head: head).map { Completion(end: .received($0, answered: head.status)) }
     }
 
-    @inline(never)
     private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
         guard let resumed = resumed.value else { return await receiveNew(body, head: head) }
         switch ResumeDecision(for: resumed.content, status: head.status.code, headers: head.headers) {

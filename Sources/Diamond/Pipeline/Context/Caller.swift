@@ -108,7 +108,7 @@ struct Caller: Sendable {
 
     private func changed(_ change: (inout Content) -> Void) -> Caller {
         var caller = self
-        caller.content.change(change)
+        change(&caller.content.value)
         return caller
     }
 }

@@ -119,7 +119,7 @@ final class RequestContext: Sendable {
     /// written, and the exchange is not shared.
     var identity: ResolvedRequest.Identity? {
         let isForCallerAlone = traits.contains(.uncacheable) || traits.contains(.stripped) && wire.identity != nil
-        return isForCallerAlone ? nil : resolved.identity.value
+        return isForCallerAlone ? nil : resolved.identity
     }
 
     /// Whether a response that breaks can be continued.
@@ -171,7 +171,7 @@ final class RequestContext: Sendable {
 extension ResolvedRequest {
     /// Whether the jar has cookies for the request, which has no identity.
     fileprivate func isChanged(by cookies: CookieJar?, at now: @autoclosure () -> Date) -> Bool {
-        guard let cookies, identity.value != nil, wire.identity == nil, wire.headers[.cookie] == nil else {
+        guard let cookies, identity != nil, wire.identity == nil, wire.headers[.cookie] == nil else {
             return false
         }
         return cookies.has(for: url, of: nil, at: now())
@@ -185,7 +185,7 @@ extension ResolvedRequest {
     func lookup(in activity: Activity) -> ActivityLookup {
         ActivityLookup(
             ActivityRequest(wire.method, url: url, rules: wire.rules, in: activity), lane: permitScope.lane,
-            key: identity.value?.key)
+            key: identity?.key)
     }
 }
 

@@ -1,17 +1,23 @@
 /// The time limits of a request, which all its hops share.
-// Its functions are not inlined, to keep the async frames of waiting callers small: a retry policy is large.
-struct RequestTime: Sendable {
+///
+/// It is a class because most stages have it.
+final class RequestTime: Sendable {
     let clock: ExchangeClock
     /// The policy of requests that have none of their own.
     let retry: RetryPolicy
     let waits: PendingWaits
+
+    init(clock: ExchangeClock, retry: RetryPolicy, waits: PendingWaits) {
+        self.clock = clock
+        self.retry = retry
+        self.waits = waits
+    }
 
     /// Returns the rest of a request's time.
     ///
     /// - Parameter begin: the start of the time; `nil` if it has not started.
     /// - Returns: `nil` if the time has not started, or is not limited.
     /// - Throws: `timedOut` if nothing is left.
-    @inline(never)
     func rest(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> Duration? {
         guard let begin, let deadline = (request.retry ?? retry).deadline else { return nil }
         let rest = deadline - .milliseconds(clock.uptime() - begin)
@@ -20,7 +26,6 @@ struct RequestTime: Sendable {
     }
 
     /// Returns the retry policy of an exchange, with the rest of the request's time as its deadline.
-    @inline(never)
     func policy(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> RetryPolicy {
         var policy = request.retry ?? retry
         if let rest = try rest(of: request, since: begin) { policy.deadline = rest }
@@ -29,25 +34,21 @@ struct RequestTime: Sendable {
 
     /// Whether a policy limits the time. Without a limit, a timeout means that the server did not respond, to any
     /// caller.
-    @inline(never)
     func isLimited(_ request: ResolvedRequest) -> Bool {
         let policy = request.retry ?? retry
         return policy.deadline != nil || policy.attemptTimeout != nil
     }
 
     /// Whether a policy limits the whole time.
-    @inline(never)
     func hasDeadline(_ request: ResolvedRequest) -> Bool { (request.retry ?? retry).deadline != nil }
 
     /// Returns the time for code of the app that is called before a request is sent: all of it, if it has not started.
-    @inline(never)
     func left(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> RemainingTime {
         let rest = try rest(of: request, since: begin)
         return RemainingTime(rest ?? (request.retry ?? retry).deadline, among: waits, isUnderWay: rest != nil)
     }
 
     /// Returns the time for code of the app that is called before a request is resolved.
-    @inline(never)
     func left(of request: Request) -> RemainingTime {
         // A stored response may answer the request without the wire.
         RemainingTime((request.retry ?? retry).deadline, among: waits, isBeforeWire: false)

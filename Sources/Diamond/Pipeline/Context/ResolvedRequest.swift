@@ -6,19 +6,45 @@ import HTTPTypes
 /// It is computed once for a request and its copies. It is a class because every stage has it.
 final class ResolvedRequest: Sendable {
     /// The key of a request, and what is stored with an entry under it.
-    struct Identity: Sendable {
-        var key: RequestKey
-        var canonicalForm: [UInt8]
+    ///
+    /// It is a class because every lookup has it.
+    final class Identity: Sendable {
+        let key: RequestKey
+        let canonicalForm: [UInt8]
         /// ``CacheEntry/url``.
-        var entryURL: String
+        let entryURL: String
         /// Whether every entry with the key has that URL.
-        var hasOneURL: Bool
+        let hasOneURL: Bool
         /// ``CacheEntry/isFoundByOthers``.
-        var isFoundByOthers: Bool
+        let isFoundByOthers: Bool
         /// The key of the request, if this is the identity of a variant, with a key of its own.
-        var requestKey: RequestKey?
+        let requestKey: RequestKey?
         /// The values that select the variant; `nil` if this is no variant.
-        var selection: VariantSelection?
+        let selection: VariantSelection?
+
+        init(of wire: WireRequest, rules: KeyRules) throws(RequestError) {
+            let form = try CanonicalForm(of: wire, rules: rules)
+            key = form.key
+            canonicalForm = form.bytes
+            entryURL = wire.entryURL(rules)
+            hasOneURL = ResolvedRequest.hasOneURL(wire, rules: rules)
+            isFoundByOthers = wire.isFoundByOthers(rules)
+            requestKey = nil
+            selection = nil
+        }
+
+        /// Creates the identity of a variant.
+        ///
+        /// - Parameter lines: the lines of the selection in the canonical form.
+        init(of selection: VariantSelection, lines: [UInt8], among request: Identity) {
+            canonicalForm = request.canonicalForm + lines
+            key = RequestKey(of: canonicalForm)
+            entryURL = request.entryURL
+            hasOneURL = request.hasOneURL
+            isFoundByOthers = request.isFoundByOthers
+            requestKey = request.key
+            self.selection = selection
+        }
 
         /// ``CacheEntry/url`` of every entry with the key; `nil` if that is not known.
         var knownURL: String? { hasOneURL ? entryURL : nil }
@@ -41,7 +67,7 @@ final class ResolvedRequest: Sendable {
     /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// The identity; `nil` if the response can be neither stored nor shared.
-    let identity: IndirectOptional<Identity>
+    let identity: Identity?
     /// Whether a response that breaks can be continued: the request is a GET without a range or a condition of its own
     /// (RFC 9110 section 14.2).
     let isContinuable: Bool
@@ -72,13 +98,13 @@ final class ResolvedRequest: Sendable {
             conditions = .init(hasConditions ? RequestConditions(wire.headers, method: wire.method) : nil)
             let isForOrigin = hasConditions && RequestConditions.isForOrigin(wire.headers)
             guard !isForOrigin, Self.isKeyed(wire, policy: policy, control: control.value) else {
-                identity = .none
+                identity = nil
                 files = []
                 return
             }
             // Before they are read: a file that changes from now on is the body of another request.
             files = wire.cacheKey == nil ? wire.body?.files.compactMap { FileFingerprint($0.path) } ?? [] : []
-            identity = .some(try Identity(of: wire, rules: rules))
+            identity = try Identity(of: wire, rules: rules)
         } catch {
             throw ConnectionError(error)
         }
@@ -147,15 +173,6 @@ final class ResolvedRequest: Sendable {
     /// Whether the caller has set conditions or a range.
     private static func hasConditions(_ headers: HTTPFields) -> Bool {
         headers.contains { conditions.contains($0.name) }
-    }
-}
-
-extension ResolvedRequest.Identity {
-    init(of wire: WireRequest, rules: KeyRules) throws(RequestError) {
-        let form = try CanonicalForm(of: wire, rules: rules)
-        self.init(
-            key: form.key, canonicalForm: form.bytes, entryURL: wire.entryURL(rules),
-            hasOneURL: ResolvedRequest.hasOneURL(wire, rules: rules), isFoundByOthers: wire.isFoundByOthers(rules))
     }
 }
 

@@ -18,12 +18,7 @@ struct Variants {
 
     /// Returns the identity of a variant.
     func identity(of selection: VariantSelection, in index: VariantIndex) -> ResolvedRequest.Identity {
-        var variant = identity
-        variant.canonicalForm += index.lines(of: selection)
-        variant.key = RequestKey(of: variant.canonicalForm)
-        variant.requestKey = identity.key
-        variant.selection = selection
-        return variant
+        ResolvedRequest.Identity(of: selection, lines: index.lines(of: selection), among: identity)
     }
 
     /// Returns the identities of the listed variants whose validators the request may send.

@@ -1,11 +1,11 @@
 /// The outcome of an exchange, for the callers that waited for it.
 struct ExchangeOutcome: Sendable {
-    // Indirect, because it is returned through every step.
-    indirect enum Ending: Sendable {
+    enum Ending: Sendable {
         case response(Response)
         case failure(ConnectionError)
         /// The server has confirmed a stored response whose body cannot be read.
-        case unreadable(CacheError)
+        // Indirect, because it is large and rare, and every step returns an ending.
+        indirect case unreadable(CacheError)
         /// Another exchange has stored a response that can be served, before the request was sent.
         ///
         /// - Parameter isCounted: whether a miss was counted.

@@ -13,7 +13,7 @@ struct NewAnswer: Sendable {
 extension Pipeline {
     /// Reports a success to the observed queries of an engine without a cache. With a cache, they find it there.
     func announce(_ response: Response, _ received: ReceivedResponse, to context: RequestContext) {
-        guard response.exchange != nil, let key = context.identity?.key, !received.isPersonal,
+        guard response.facts.exchange != nil, let key = context.identity?.key, !received.isPersonal,
             context.wire.method == .get || context.wire.method == .query,
             received.status.kind == .successful, received.status != .partialContent
         else { return }

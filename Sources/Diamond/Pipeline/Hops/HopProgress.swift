@@ -9,7 +9,7 @@
 /// | unreadable: confirmed a stored response that cannot be read | look up again, without it |
 struct HopProgress: Sendable {
     /// The next step of a hop.
-    indirect enum Next {
+    enum Next {
         case lookUpAgain
         case settle(Result<Response, ConnectionError>)
     }
@@ -38,15 +38,13 @@ struct HopProgress: Sendable {
     private(set) var maySupersede = true
     /// Whether a gateway may collect a response, to complete what is stored.
     private(set) var mayCollect = true
-    private var storedExtension = IndirectOptional<Extension>.none
+    /// The extension after an exchange that has timed out for earlier callers; `nil` before.
+    private(set) var deadlineExtension: Extension?
     /// The start of the request's time; `nil` if it starts with the next exchange.
     private(set) var begin: Int64?
 
     /// - Parameter begin: the start of the request's time, if an earlier hop has started it.
     init(begin: Int64?) { self.begin = begin }
-
-    /// The extension after an exchange that has timed out for earlier callers; `nil` before.
-    var deadlineExtension: Extension? { storedExtension.value }
 
     /// The start of the request's time, for the next hop.
     ///
@@ -75,8 +73,6 @@ struct HopProgress: Sendable {
     ///   - now: the time now, by the exchange clock.
     ///   - isTimed: whether the policy limits the time of an attempt, or the whole time.
     ///   - hasDeadline: whether the policy limits the whole time.
-    // Not inlined, to keep the async frames of waiting callers small.
-    @inline(never)
     mutating func next(after outcome: ExchangeOutcome, now: Int64, isTimed: Bool, hasDeadline: Bool) -> Next {
         switch outcome.ending {
         case .response(let response): return .settle(.success(response))
@@ -85,8 +81,8 @@ struct HopProgress: Sendable {
             else {
                 return .settle(.failure(error))
             }
-            storedExtension = .some(
-                Extension(deadline: now + outcome.lateness, error: error, begin: outcome.begin ?? now))
+            deadlineExtension = Extension(
+                deadline: now + outcome.lateness, error: error, begin: outcome.begin ?? now)
         case .unreadable(let error):
             noteUnreadable(error)
             begin = begin ?? (hasDeadline ? outcome.begin : nil)

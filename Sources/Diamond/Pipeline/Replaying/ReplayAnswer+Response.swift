@@ -35,7 +35,7 @@ extension ReplayAnswer {
 extension Response {
     /// The body. A server may repeat secrets of the request in the description of a problem: there they are masked.
     fileprivate var printableBody: Data {
-        guard let secrets = secrets.value, let text = String(validating: body, as: UTF8.self) else { return body }
+        guard let secrets = facts.secrets.value, let text = String(validating: body, as: UTF8.self) else { return body }
         return Data(secrets.masked(text).utf8)
     }
 }

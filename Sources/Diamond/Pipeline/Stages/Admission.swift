@@ -1,10 +1,22 @@
 /// The fourth stage: waits for the permit, and updates the request for changes during the wait.
-struct Admission: Sendable {
+///
+/// It is a class because a caller that waits would have a copy of a large value in its async frame.
+final class Admission: Sendable {
     let lanes: Lanes
     let activity: Activity
     let invalidations: InvalidationLog
     let time: RequestTime
     let builder: RequestBuilder
+
+    init(
+        lanes: Lanes, activity: Activity, invalidations: InvalidationLog, time: RequestTime, builder: RequestBuilder
+    ) {
+        self.lanes = lanes
+        self.activity = activity
+        self.invalidations = invalidations
+        self.time = time
+        self.builder = builder
+    }
 
     /// Waits for the permit of a shared exchange. Each caller limits its own wait.
     ///
@@ -37,7 +49,6 @@ struct Admission: Sendable {
 
     /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the
     /// stored response may have been erased or invalidated.
-    @inline(never)
     func admitted(_ request: ExchangeRequest, wasAwaited: Bool) async throws(ConnectionError) -> ExchangeRequest {
         guard wasAwaited, request.plan.hasSecrets else {
             return try await checked(request.sent(by: invalidations))
@@ -46,7 +57,6 @@ struct Admission: Sendable {
     }
 
     /// Builds the request for a plan again.
-    @inline(never)
     func rebuilt(_ plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
         try await builder.filledRequest(for: plan).sent(by: invalidations)
     }

@@ -25,7 +25,6 @@ extension CacheLookup {
         return variant(in: found.response, by: identity, of: wire, find: find)
     }
 
-    @inline(never)
     private func variant(
         in stored: StoredResponse,
         by identity: ResolvedRequest.Identity,

@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 
 /// The second stage: finds the stored response for a request, decides how it may be used, and serves it.
-// Functions that are not inlined keep the async frames of waiting callers small.
 struct CacheLookup: Sendable {
     /// The next step of a hop with a stored response.
     enum Step {
@@ -55,8 +54,12 @@ struct CacheLookup: Sendable {
     }
 
     func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
+        decision(on: stored, for: request, at: now())
+    }
+
+    private func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: Int64) -> CacheDecision {
         CacheDecision(
-            now: now(), stored: stored, policy: request.policy, request: request.control.value, targets: targets,
+            now: now, stored: stored, policy: request.policy, request: request.control.value, targets: targets,
             servesDisconnected: servesDisconnected)
     }
 
@@ -96,7 +99,6 @@ struct CacheLookup: Sendable {
     }
 
     /// Whether a response that can be served was stored since a plan was made. Reads memory only.
-    @inline(never)
     func isSuperseded(_ plan: ExchangePlan) -> Bool {
         guard plan.mayBeSuperseded, let identity = plan.context.identity,
             let latest = peek(identity, of: plan.context.wire)
@@ -156,13 +158,15 @@ struct CacheLookup: Sendable {
 
     /// Returns a response in memory that may be served without changes; `nil` otherwise, even after a failure.
     func responseInMemory(to request: ResolvedRequest, bodyLimit: Int, redirectLimit: Int) -> Response? {
-        guard let cache, let identity = request.identity.value,
+        guard let cache, let identity = request.identity,
             let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
-            !stored.flags.contains(.variants), stored.bodySize <= bodyLimit, isAcceptable(stored, to: request.wire),
-            case .serve(let source) = decision(on: stored, for: request),
-            redirectLimit == 0 || !(300..<400).contains(stored.status)
+            !stored.flags.contains(.variants), stored.bodySize <= bodyLimit,
+            redirectLimit == 0 || !(300..<400).contains(stored.status),
+            !passesCoding || isAcceptable(stored, to: request.wire)
         else { return nil }
-        return response(from: stored, as: source, for: request)
+        let now = now()
+        guard case .serve(let source) = decision(on: stored, for: request, at: now) else { return nil }
+        return response(from: stored, as: source, for: request, at: now)
     }
 
     /// Returns a stored response, and counts the hit.
@@ -171,17 +175,18 @@ struct CacheLookup: Sendable {
         as source: Response.Source,
         for request: ResolvedRequest,
         after attempts: [Attempt] = [],
-        forwarding: CacheForwarding? = nil
+        forwarding: CacheForwarding? = nil,
+        at now: Int64? = nil
     ) -> Response {
         activity.report(.hit(source, request.lookup(in: activity)))
-        let now = now()
+        let now = now ?? self.now()
         let form = request.form(of: stored, at: now)
-        if let key = request.identity.value?.key {
-            cache?.count(source, of: stored, bytes: form.bytes?.count, under: key)
+        if let key = request.identity?.key {
+            cache?.count(source, of: stored, bytes: form.bytes?.count, under: key, at: now)
         }
         let isHead = request.wire.method == .head
         var response = stored.response(in: form, from: source, at: now, url: request.url, isHead: isHead)
-        response.attempts = attempts
+        if !attempts.isEmpty { response.attempts = attempts }
         response.cacheStatus = CacheStatus(
             serving: stored, at: now, maxAge: request.policy.maxAge?.milliseconds, after: forwarding)
         return response

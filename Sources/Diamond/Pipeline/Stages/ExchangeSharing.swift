@@ -1,6 +1,7 @@
 /// The third stage: shares an exchange among the callers that send equal requests at the same time.
-// Functions that are not inlined keep the async frames of waiting callers small.
-struct ExchangeSharing: Sendable {
+///
+/// It is a class, as ``Admission`` is.
+final class ExchangeSharing: Sendable {
     /// The time limit of a caller, if it differs from that of the exchange.
     struct OwnTime: Sendable {
         let rest: Duration
@@ -21,13 +22,19 @@ struct ExchangeSharing: Sendable {
     let time: RequestTime
     let isGateway: Bool
 
+    init(lookup: CacheLookup, invalidations: InvalidationLog, time: RequestTime, isGateway: Bool) {
+        self.lookup = lookup
+        self.invalidations = invalidations
+        self.time = time
+        self.isGateway = isGateway
+    }
+
     /// Returns the key that an exchange is shared under; `nil` if the caller needs an exchange of its own.
     ///
     /// Requests share an exchange if the cache may answer them, and everything that is sent is equal. The following
     /// need exchanges of their own: `reload` and `noStore`, conditions that only the origin server evaluates, secrets
     /// without an identity, sinks, durable requests, requests that a shared exchange waits for, requests whose stored
     /// response was found without its body, and requests whose last response could not be shared.
-    @inline(never)
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {
         let plan = request.plan
         let caller = plan.context.caller
@@ -49,7 +56,6 @@ struct ExchangeSharing: Sendable {
     /// The clients of a gateway share an exchange if a response that was stored for one of them might answer all. The
     /// following need exchanges of their own: requests with a condition, a range or `Cache-Control` of their own,
     /// methods other than GET, and requests whose last response could not be shared.
-    @inline(never)
     func streamKey(of plan: ExchangePlan) -> SharedStreamKey? {
         let caller = plan.context.caller
         guard isGateway, lookup.cache != nil, plan.isShareable, let identity = plan.context.identity,
@@ -80,7 +86,7 @@ struct ExchangeSharing: Sendable {
     /// Joins the running exchange, or starts one, and waits for its outcome within the caller's time.
     ///
     /// - Parameters:
-    ///   - limit: the caller's own limit; `none` if that of the exchange suffices.
+    ///   - limit: the caller's own limit; `nil` if that of the exchange suffices.
     ///   - whenJoined: called when there is an exchange to wait for.
     ///   - exchange: sends the request.
     /// - Returns: the outcome; ``ExchangeOutcome/Ending/superseded`` if another exchange has stored a response since
@@ -89,13 +95,13 @@ struct ExchangeSharing: Sendable {
     func outcome(
         for key: SharedExchangeKey,
         plan: ExchangePlan,
-        within limit: IndirectOptional<OwnTime>,
+        within limit: OwnTime?,
         whenJoined: @escaping @Sendable () -> Void,
         exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {
         var report: (@Sendable (ExchangeEvent) -> Void)?
         if let run = plan.context.caller.run { report = { run.receive($0) } }
-        guard let limit = limit.value else {
+        guard let limit else {
             return await outcome(
                 of: exchanges, for: key, plan: plan, onEvent: report, whenJoined: whenJoined, exchange: exchange)
         }

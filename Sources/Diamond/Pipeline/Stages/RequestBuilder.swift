@@ -2,17 +2,23 @@ import Foundation
 import HTTPTypes
 
 /// Builds the request that is sent: fills in its secrets, and adds the validators of the stored response.
-// Functions that are not inlined keep the async frames of waiting callers small.
-struct RequestBuilder: Sendable {
+///
+/// It is a class, as ``Admission`` is.
+final class RequestBuilder: Sendable {
     let environment: Environment
     /// The refreshes of credentials; `nil` if the provider cannot renew them.
     let refreshes: CredentialRefreshes?
     let time: RequestTime
 
+    init(environment: Environment, refreshes: CredentialRefreshes?, time: RequestTime) {
+        self.environment = environment
+        self.refreshes = refreshes
+        self.time = time
+    }
+
     /// Returns the request that is sent for a plan whose secrets are filled in, or that has none.
     ///
     /// - Throws: `timedOut` if no time is left.
-    @inline(never)
     func request(for plan: ExchangePlan) throws(ConnectionError) -> ExchangeRequest {
         _ = try time.rest(of: plan.context.resolved, since: plan.begin)
         return ExchangeRequest(try transportRequest(for: plan, wire: plan.context.wire), for: plan)
@@ -21,7 +27,6 @@ struct RequestBuilder: Sendable {
     /// Returns the request that is sent for a plan, with its secrets.
     ///
     /// - Throws: `timedOut` if no time is left, `noCredential` if a secret is not known.
-    @inline(never)
     func filledRequest(for plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
         guard plan.hasSecrets else { return try request(for: plan) }
         // Counted before the secrets are filled in.
@@ -39,15 +44,12 @@ struct RequestBuilder: Sendable {
     }
 
     /// - Parameter wire: the request with its secrets filled in.
-    @inline(never)
     private func transportRequest(for plan: ExchangePlan, wire: WireRequest) throws(ConnectionError) -> TransportRequest
     {
         let context = plan.context
-        var items = wire.parameterItems
-        items.append(contentsOf: wire.filledItems)
-        let url = wire.url.text(adding: items)
         var request = TransportRequest(
-            method: wire.method, url: url, headers: wire.headers, timeout: context.resolved.timeout)
+            method: wire.method, url: url(of: wire, for: context), headers: wire.headers,
+            timeout: context.resolved.timeout)
         request.filledSecrets = wire.filledValues
         request.target = context.caller.target
         request.passesCoding = environment.gateway != nil
@@ -69,6 +71,15 @@ struct RequestBuilder: Sendable {
         // A reused connection may be closed meanwhile, and a request that cannot be repeated would fail.
         request.needsNewConnection = request.passesCoding && !request.isRepeatable
         return request
+    }
+
+    /// Returns the URL that is sent. Few requests have secrets in it, which are filled in.
+    private func url(of wire: WireRequest, for context: RequestContext) -> String {
+        let secrets = wire.filledItems
+        guard !secrets.isEmpty else { return context.url }
+        var items = wire.parameterItems
+        items.append(contentsOf: secrets)
+        return wire.url.text(adding: items)
     }
 
     /// Returns the renewal of an exchange's credentials; `nil` if they cannot be renewed.

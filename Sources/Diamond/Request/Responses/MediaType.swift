@@ -1,20 +1,27 @@
-import Foundation
-
 /// The media type of a `Content-Type`, without parameters.
 struct MediaType {
-    let essence: String
+    /// The type as it is written; empty if there is none.
+    private let text: Substring
 
     init(_ field: String?) {
-        let beginning = field.map { Substring($0.utf8.prefix { $0 != .semicolon }) }
-        let essence = beginning?.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
-        self.essence = essence.isEmpty ? "application/octet-stream" : essence
+        var text = (field ?? "").utf8.prefix { $0 != .semicolon }.drop(while: \.isBlank)
+        while text.last?.isBlank == true { text.removeLast() }
+        self.text = Substring(text)
     }
+
+    /// The type in lower case.
+    var essence: String { text.isEmpty ? "application/octet-stream" : text.lowercased() }
 
     func matches(_ pattern: String) -> Bool {
         if pattern.hasPrefix("+") { return essence.hasSuffix(pattern) }
         if pattern.hasSuffix("/*") { return essence.hasPrefix(pattern.dropLast()) }
         return pattern == essence
     }
+
+    /// Whether this is a type. Every response is checked for one, so that it allocates nothing.
+    ///
+    /// - Parameter name: the type in lower case.
+    func isExactly(_ name: StaticString) -> Bool { text.utf8.isSame(as: name) }
 
     var isJSON: Bool { ["application/json", "text/json", "+json"].contains(where: matches) }
 }

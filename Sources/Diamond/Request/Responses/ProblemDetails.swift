@@ -29,7 +29,7 @@ public struct ProblemDetails: Hashable, Sendable {
 
     /// Whether the header fields of a response name the media type of a problem.
     static func isType(of headers: HTTPFields) -> Bool {
-        MediaType(headers.single(.contentType)).essence == "application/problem+json"
+        MediaType(headers.single(.contentType)).isExactly("application/problem+json")
     }
 }
 

@@ -19,37 +19,89 @@ public struct Response: Hashable, Sendable {
         case stale
     }
 
+    private struct Content: Hashable, Sendable {
+        var status: HTTPResponse.Status
+        var headers: HTTPFields
+        var body: Data
+        var source: Source
+        var url: String
+        var attempts: [Attempt] = []
+        var cacheStatus: CacheStatus?
+        @NotCompared var metrics: ExchangeMetrics?
+        @NotCompared var facts = Facts()
+    }
+
+    /// The facts about a response that only the engine needs.
+    struct Facts: Sendable {
+        /// The failure of the server in place of which the cache has answered; `nil` if nothing has failed.
+        var failure: (any Error)?
+        /// The secret values of the request, if the response has a problem that may repeat them.
+        var secrets = IndirectOptional<SecretValues>.none
+        /// The exchange that the response is from; `nil` unless queries of an engine without a cache are observed.
+        var exchange: ExchangeMark?
+        /// The decoder of the engine that returns the response; `nil` for a response of no engine.
+        var decoder: SharedDecoder?
+    }
+
+    // In one reference, because every step of a request copies the response.
+    private var content: CopyOnWrite<Content>
+
     /// The status. For a response that the server confirmed (304), it is the stored status.
-    public var status: HTTPResponse.Status
+    public var status: HTTPResponse.Status {
+        get { content.value.status }
+        _modify { yield &content.value.status }
+    }
+
     /// The headers. A response from the cache has `Age`, and in an app no `Set-Cookie`.
-    public var headers: HTTPFields
+    public var headers: HTTPFields {
+        get { content.value.headers }
+        _modify { yield &content.value.headers }
+    }
+
     /// The whole body, with its content coding removed.
-    public var body: Data
+    public var body: Data {
+        get { content.value.body }
+        _modify { yield &content.value.body }
+    }
+
     /// The source of the response.
-    public var source: Source
+    public var source: Source {
+        get { content.value.source }
+        _modify { yield &content.value.source }
+    }
+
     /// The URL of the response, after redirects, without user info.
-    public var url: String
+    public var url: String {
+        get { content.value.url }
+        _modify { yield &content.value.url }
+    }
+
     /// The attempts that the request took, in order, with their reasons. Empty after a single attempt that succeeded,
     /// or whose status another attempt would not change.
-    public var attempts: [Attempt] = []
+    public var attempts: [Attempt] {
+        get { content.value.attempts }
+        _modify { yield &content.value.attempts }
+    }
+
     /// The part of the engine's cache in the response; `nil` without a cache. The written form does not have it. The
     /// `Cache-Status` of other caches is in ``headers``.
-    public internal(set) var cacheStatus: CacheStatus?
+    public internal(set) var cacheStatus: CacheStatus? {
+        get { content.value.cacheStatus }
+        _modify { yield &content.value.cacheStatus }
+    }
+
     /// The measurements of the exchange with the server; `nil` if the response comes from the cache without one. They
     /// are neither compared nor written.
     public internal(set) var metrics: ExchangeMetrics? {
-        get { ownMetrics.value }
-        set { ownMetrics = IndirectOptional(newValue) }
+        get { content.value.metrics }
+        _modify { yield &content.value.metrics }
     }
-    @NotCompared private var ownMetrics = IndirectOptional<ExchangeMetrics>.none
-    /// The failure of the server in place of which the cache has answered; `nil` if nothing has failed.
-    @NotCompared var failure: (any Error)?
-    /// The secret values of the request, if the response has a problem that may repeat them.
-    @NotCompared var secrets = IndirectOptional<SecretValues>.none
-    /// The exchange that the response is from; `nil` unless queries of an engine without a cache are observed.
-    @NotCompared var exchange: ExchangeMark?
-    /// The decoder of the engine that returns the response; `nil` for a response of no engine.
-    @NotCompared var decoder: SharedDecoder?
+
+    /// The facts that only the engine needs. They are neither compared nor written.
+    var facts: Facts {
+        get { content.value.facts }
+        _modify { yield &content.value.facts }
+    }
 
     /// Creates a response, for tests, and for an ``Interceptor`` that replaces one.
     public init(
@@ -59,11 +111,7 @@ public struct Response: Hashable, Sendable {
         source: Source = .network,
         url: String = ""
     ) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.source = source
-        self.url = url
+        content = CopyOnWrite(Content(status: status, headers: headers, body: body, source: source, url: url))
     }
 
     /// Creates a response with a body of text in UTF-8, for tests and samples.

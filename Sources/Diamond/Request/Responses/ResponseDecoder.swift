@@ -28,7 +28,7 @@ final class SharedDecoder: Sendable {
 
 extension Response {
     /// The decoder of the response's engine; without an engine, a plain `JSONDecoder`.
-    var standardDecoder: any ResponseDecoder { decoder?.decoder ?? JSONDecoder() }
+    var standardDecoder: any ResponseDecoder { facts.decoder?.decoder ?? JSONDecoder() }
 
     /// Returns the `nil` of an optional type if the body is empty or a single space.
     func absence<Value>(of type: Value.Type) -> Value? {

@@ -31,7 +31,7 @@ import Testing
             let response = try await engine.send(request(page))
             #expect(response.source == .stale && response.text == "1")
             #expect(response.attempts.map(\.reason?.code) == [.answeredOffline])
-            #expect((response.failure as? ConnectionError)?.isOffline == true)
+            #expect((response.facts.failure as? ConnectionError)?.isOffline == true)
         }
         #expect(fixture.transport.requests.count == 200)
     }

@@ -1,6 +1,7 @@
 import Diamond
 import Foundation
 import HTTPTypes
+import Synchronization
 
 extension Benchmark {
     static let memoryHits = [
@@ -10,6 +11,13 @@ extension Benchmark {
             unit: "hits/s",
             target: .atLeast(300_000),
             measure: { try await Scratch.with { try await MemoryHits.rate(in: $0) } }
+        ),
+        Benchmark(
+            name: "memory-hit-after-pause",
+            method: "processor time of a lookup in memory that polls for the changes of other processes",
+            unit: "us",
+            target: .atMost(50),
+            measure: { try await Scratch.with { try await MemoryHits.timeAfterPause(in: $0) } }
         ),
         Benchmark(
             name: "memory-hit-threads",
@@ -52,6 +60,29 @@ private enum MemoryHits {
             }
             return Benchmark.Measurement(value: two.fastest / one.fastest, notes: [one.note, two.note])
         }
+    }
+
+    /// The time of a lookup at whose time a poll is due.
+    static func timeAfterPause(in directory: URL) async throws -> Double {
+        let clock = Clock()
+        let cache = try Cache(Store(directory: directory), uptime: { clock.next() })
+        let entry = Entries.make(0)
+        cache.store(entry)
+        await cache.flush()
+        let count = 20_000
+        let effort = try await Effort.of {
+            for _ in 0..<count {
+                guard cache.findInMemory(entry.key, request: entry.request) != nil else { throw Failure("no hit") }
+            }
+        }
+        return effort.processor / Double(count) * 1e6
+    }
+
+    /// A clock of which a second passes with each reading.
+    private final class Clock: Sendable {
+        private let uptime = Atomic<UInt64>(0)
+
+        func next() -> UInt64 { uptime.add(1_000_000_000, ordering: .relaxed).newValue }
     }
 
     /// An engine with the responses of all requests in memory.
