@@ -22,7 +22,10 @@ final class ExchangeSharing: Sendable {
     let time: RequestTime
     let isGateway: Bool
 
-    init(lookup: CacheLookup, invalidations: InvalidationLog, time: RequestTime, isGateway: Bool) {
+    init(
+        unshared: UnsharedKeys, lookup: CacheLookup, invalidations: InvalidationLog, time: RequestTime, isGateway: Bool
+    ) {
+        self.unshared = unshared
         self.lookup = lookup
         self.invalidations = invalidations
         self.time = time
