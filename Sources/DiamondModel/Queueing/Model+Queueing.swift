@@ -175,7 +175,7 @@ extension Model {
         if isOwnIDMissing { syncing.urlID = localID }
         defer { syncing.urlID = nil }
         var request = try resolvedRequest(for: call, body: body)
-        request.replay.awaits = request.localIDs
+        request.replay.awaits = references(in: request, of: call)
         guard !isOwnIDMissing || request.replay.awaits.contains(localID.description) else {
             throw ModelError(
                 .missingID,
@@ -186,6 +186,13 @@ extension Model {
             request.replay.creates = ReplayCreation(localID.description, paths: Self.idPaths(in: request))
         }
         return request
+    }
+
+    /// Returns the local ids of the objects to which a request refers. The call that creates an object may contain the
+    /// local id of the object itself, for example in a header of the app.
+    final func references(in request: Request, of call: ModelCall) -> Set<String> {
+        let names = request.localIDs
+        return call == .create ? names.subtracting([localID.description]) : names
     }
 
     /// Returns whether a save has to wait in the queue for the objects to which it refers.
@@ -209,7 +216,7 @@ extension Model {
 
     /// Whether queued calls wait for the id of this new object. Its own calls are queued, too: if the program ended
     /// after a direct one, nobody would know the id.
-    final var isAwaited: Bool {
+    final var isAwaitedByOthers: Bool {
         guard isNew, let context, let local = tracking.localID?.description else { return false }
         return context.overlay.calls.all.contains { $0.request?.replay.awaits.contains(local) ?? false }
     }

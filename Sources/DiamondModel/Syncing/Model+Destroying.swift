@@ -25,7 +25,7 @@ extension Model {
             let lock = syncing.lock
             try await lock.acquire()
             await context?.prepareSave(of: type(of: self))
-            if mode.isQueued || hasQueuedSaves || isAwaited {
+            if mode.isQueued || hasQueuedSaves || isAwaitedByOthers {
                 if mode == .wait { left = CollectionPosition.remove(self, isEdit: false) }
                 return try await queueDestroy(mode, from: left, releasing: lock)
             }

@@ -71,7 +71,7 @@ extension ModelObject where Self: Model {
             let lock = syncing.lock
             try await lock.acquire()
             await context?.prepareSave(of: type(of: self))
-            if mode.isQueued || hasQueuedSaves || isAwaited {
+            if mode.isQueued || hasQueuedSaves || isAwaitedByOthers {
                 // Calls may have been queued during the wait. Then the change is visible from now on.
                 if waits { visible = change.map { makeVisible($0) } }
                 return try await queueSave(mode, as: method, of: visible, releasing: lock)

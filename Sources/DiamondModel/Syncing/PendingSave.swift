@@ -55,7 +55,7 @@ struct PendingSave {
     }
 
     /// The local ids of the objects to which the request refers.
-    var references: Set<String> { request.localIDs }
+    var references: Set<String> { sent.model.references(in: request, of: isNew ? .create : .update) }
 
     /// Ends the call in the order of loads and saves.
     func end() { order.end(time) }

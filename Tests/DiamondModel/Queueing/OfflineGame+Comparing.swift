@@ -17,15 +17,16 @@ extension OfflineGame {
     func differences() -> [String] {
         var differences: [String] = []
         for (name, members) in shownLists() {
-            let tags = members.map(\.tag)
-            for piece in members {
+            let known = members.filter { !twin.isShownTwice($0.tag) || $0.isNew }
+            let tags = known.map(\.tag)
+            for piece in known {
                 if let other = live[piece.tag], other !== piece { differences.append("two objects are \(piece.tag)") }
                 live[piece.tag] = live[piece.tag] ?? piece
             }
             if Set(tags).count < tags.count { differences.append("list \(name) has an object twice: \(tags.sorted())") }
             let missing = (twin.lists[name] ?? []).subtracting(tags)
             if !missing.isEmpty { differences.append("list \(name) lacks \(missing.sorted())") }
-            let hidden = twin.hidden.intersection(tags)
+            let hidden = twin.hidden.intersection(tags).filter { !twin.isShownTwice($0) }
             if !hidden.isEmpty { differences.append("list \(name) shows \(hidden.sorted())") }
         }
         let count = program.context.waiting.count

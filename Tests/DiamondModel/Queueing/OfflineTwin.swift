@@ -85,6 +85,12 @@ struct OfflineTwin {
         pieces[tag]?.isGone ?? false || calls(tag).contains { $0.kind == .destroy && !$0.isRefused }
     }
 
+    /// Whether the server has an object although the answer to its creation was lost. Nobody can know that the object of
+    /// a list is the new one, until the creation is repeated.
+    func isShownTwice(_ tag: String) -> Bool {
+        server[tag] != nil && calls(tag).contains { $0.kind == .create && $0.wasSent }
+    }
+
     /// Returns the values that a property may have now: one, unless the answer to a call was not collected.
     func shown(_ name: String, of tag: String) -> Set<JSONValue> {
         guard let row = rows[tag] else { return [] }
@@ -207,10 +213,10 @@ struct OfflineTwin {
     }
 
     private mutating func show(_ list: String, _ found: [String: Values], at time: Int, isFirst: Bool) {
-        let members = Set(found.keys.filter { !isHidden($0) })
+        let found = found.filter { !isHidden($0.key) && !isShownTwice($0.key) }
         if isFirst { lists[list] = [] }
-        lists[list, default: []].formUnion(members)
-        for (tag, values) in found where !isHidden(tag) { read(tag, values, at: time) }
+        lists[list, default: []].formUnion(found.keys)
+        for (tag, values) in found { read(tag, values, at: time) }
         for tag in waiting(in: list) where rows[tag] == nil { rows[tag] = Row(base: nil, step: step) }
         let new = rows.keys.filter { tag in
             rows[tag]?.base == nil && pieces[tag].map { ($0.parent ?? "") == list } ?? false && !isHidden(tag)
