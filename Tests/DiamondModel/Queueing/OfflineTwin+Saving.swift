@@ -126,7 +126,8 @@ extension OfflineTwin {
         else { return }
         for name in call.values.keys where Self.defaults[name] != nil {
             let value = before[name] ?? .null
-            rows[tag]?.edits[name] = value == (rows[tag]?.base?[name] ?? Self.defaults[name]) ? nil : value
+            let base = rows[tag]?.base?[name] ?? Self.defaults[name]
+            rows[tag]?.edits[name] = value == base ? nil : value
         }
     }
 }
