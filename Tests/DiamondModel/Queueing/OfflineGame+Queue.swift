@@ -52,7 +52,8 @@ extension OfflineGame {
 
     func collect() async throws {
         log.append("collect")
-        (twin.hasRead, twin.knowsTracks) = (true, true)
+        twin.hasRead = true
+        twin.knowsTracks = true
         let saves = try await program.context.collectSaves(of: OfflineAlbum.self, OfflineTrack.self)
         for case let piece as OfflinePiece in saves.map(\.model) where live[piece.tag] == nil {
             live[piece.tag] = piece
@@ -75,7 +76,8 @@ extension OfflineGame {
     /// Restores the new objects without their lists.
     func restore() async throws {
         log.append("restore")
-        (twin.hasRead, twin.knowsTracks) = (true, true)
+        twin.hasRead = true
+        twin.knowsTracks = true
         for album in try await program.context.queuedModels(OfflineAlbum.self) { live[album.tag] = album }
         for track in try await program.context.queuedModels(OfflineTrack.self) {
             live[track.tag] = track

@@ -67,12 +67,9 @@ extension OfflineGame {
         let isSaved = sent.isEmpty || answer?.isAccepted == true
         if isSaved != (error == nil) { twin.violate("\(tag): saved \(isSaved), thrown \(text(error))") }
         guard isSaved, !sent.isEmpty else { return }
-        twin.rows[tag]?.base =
-            answer?.call.fate == .answered
-            ? twin.server[tag] : (row.base ?? OfflineTwin.defaults).merging(sent) { $1 }
-        twin.rows[tag]?.step = twin.step
-        twin.rows[tag]?.edits = [:]
-        twin.rows[tag]?.failure = nil
+        let known = (row.base ?? OfflineTwin.defaults).merging(sent) { $1 }
+        let base = answer?.call.fate == .answered ? twin.server[tag] : known
+        twin.rows[tag] = OfflineTwin.Row(base: base, step: twin.step, others: row.others)
     }
 
     func create() async throws {

@@ -196,7 +196,7 @@ extension OfflineServer.State {
         let isTrack = path.count > 2
         let missing = (StubAPI.Answer(404), Int?.none)
         guard path.first == "albums", path.count <= 4, ids.count == path.count / 2 else { return missing }
-        let album = isTrack ? JSONValue(ids[0]) : nil
+        let album = isTrack ? JSONValue(ids[0]) : JSONValue?.none
         if path.count % 2 == 1 {
             // The list of an album that is gone.
             if isTrack, rows[ids[0]] == nil { return missing }
