@@ -270,6 +270,20 @@ import Testing
         #expect(try queue.database.rewrites() == rewrites + 1)
     }
 
+    @Test func `an erasure that comes while the file is rewritten is overwritten by the next rewrite`() throws {
+        _ = try ReplayQueue(files.store)
+        let note = ErasureNote(files.store.erasedPath)
+        note.note()
+        let first = try #require(note.due)
+        note.note()
+        note.clear(first)
+        let second = try #require(note.due)
+        #expect(FileManager.default.fileExists(atPath: files.store.erasedPath))
+        note.clear(second)
+        #expect(note.due == nil)
+        #expect(!FileManager.default.fileExists(atPath: files.store.erasedPath))
+    }
+
     @Test func `an ended job stays if open jobs of the user who signs out need it`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
