@@ -241,6 +241,18 @@ import Testing
         await engine.close()
     }
 
+    @Test func `a damaged creation that is discarded fails the calls that need its object`() async throws {
+        let queue = try fixture.engine().queue()
+        let first = try #require(try await queue.enqueue(creation()))
+        let second = try #require(try await queue.enqueue(remark()))
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE job SET attempts = attempts + 1 WHERE id = \(first)")
+        }
+        try await queue.discard(first)
+        #expect(try queue.job(first)?.state == .done)
+        #expect(try queue.job(second)?.state == .held && queue.job(second)?.reason == .creationFailed)
+    }
+
     @Test func `a creation that needs review keeps the calls that need its object waiting`() async throws {
         _ = serve([.stub(status: 503)])
         let engine = fixture.engine()
