@@ -90,6 +90,26 @@ import Testing
         #expect(try cache.file.database.rewrites() == rewrites + 2)
     }
 
+    @Test(arguments: [false, true])
+    func `a logout rewrites a store from which the last row of the identity was dropped before`(
+        isPart: Bool
+    ) async throws {
+        let cache = try Cache(temporary.store)
+        let rewrites = try cache.file.database.rewrites()
+        var random = SplitMix(state: 1)
+        if isPart {
+            try await leavePart(in: cache)
+            cache.dropPart(of: try CacheEntry.stub("http://h/part", identity: Self.anna).key)
+        } else {
+            try store(1, of: Self.anna, in: cache, &random)
+            await cache.flush()
+            cache.forget(try CacheEntry.stub("http://h/1", identity: Self.anna).key)
+        }
+        await cache.flush()
+        #expect(try await cache.purge(.identity(Self.anna)) == 0)
+        #expect(try cache.file.database.rewrites() == rewrites + 1)
+    }
+
     @Test func `a store of a process that ended in a logout is rewritten when it is opened again`() async throws {
         let first = try Cache(temporary.store)
         let rewrites = try first.file.database.rewrites()

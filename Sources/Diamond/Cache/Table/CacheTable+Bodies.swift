@@ -78,20 +78,28 @@ extension CacheTable {
         _ id: Int64, of key: RequestKey, checksum: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement(
-            "DELETE FROM entry WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1")
+            """
+            DELETE FROM entry WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1
+            RETURNING identity IS NOT NULL AND seal IS NULL
+            """
+        )
         try statement.bind(id, at: 1)
         try statement.bind(key.bytes, at: 2)
         try statement.bind(checksum, at: 3)
-        try statement.run()
+        _ = try erase(by: statement, on: connection)
     }
 
     /// Removes the partial entry of a key, even if another process writes it: that writer notices with its next write.
     static func deletePart(of key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
-            "DELETE FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 1 AND key = ?")
+            """
+            DELETE FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 1 AND key = ?
+            RETURNING identity IS NOT NULL AND seal IS NULL
+            """
+        )
         try statement.bind(key.prefix, at: 1)
         try statement.bind(key.bytes, at: 2)
-        try statement.run()
+        _ = try erase(by: statement, on: connection)
     }
 
     // MARK: Reading
@@ -191,12 +199,12 @@ extension CacheTable {
             """
             DELETE FROM entry
             WHERE id = ? AND is_partial = 1 AND stored_at < ? AND (flags & 2 = 0 OR stored_at < ?)
+            RETURNING identity IS NOT NULL AND seal IS NULL
             """
         )
         try statement.bind(id, at: 1)
         try statement.bind(now - idleLimit, at: 2)
         try statement.bind(now - resumableLifetime, at: 3)
-        try statement.run()
-        return connection.changes > 0
+        return try erase(by: statement, on: connection)
     }
 }

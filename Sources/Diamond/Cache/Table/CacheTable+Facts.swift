@@ -50,6 +50,23 @@ extension CacheTable {
         }
     }
 
+    /// Runs a statement that erases entries and returns of each whether it has an identity and is in clear. Notes the
+    /// erasure if one has.
+    ///
+    /// - Returns: whether there were any.
+    static func erase(
+        by statement: borrowing SQLiteStatement, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        var isAny = false
+        var isOwned = false
+        while try statement.step() {
+            isAny = true
+            if statement.int64(0) != 0 { isOwned = true }
+        }
+        if isOwned { try note(.other, on: connection) }
+        return isAny
+    }
+
     static func clearErasure(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         try connection.statement("DELETE FROM fact WHERE name = 'erased'").run()
     }

@@ -13,11 +13,12 @@ extension CacheTable {
         everywhere: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM entry WHERE key_prefix = ? AND key = ?")
+        let statement = try connection.statement(
+            "DELETE FROM entry WHERE key_prefix = ? AND key = ? RETURNING identity IS NOT NULL AND seal IS NULL")
         try statement.bind(key.prefix, at: 1)
         try statement.bind(key.bytes, at: 2)
-        try statement.run()
-        if everywhere || connection.changes > 0 { try addChange(of: key.prefix, on: connection) }
+        let isErased = try erase(by: statement, on: connection)
+        if everywhere || isErased { try addChange(of: key.prefix, on: connection) }
     }
 
     /// Whether there is an entry under a key.

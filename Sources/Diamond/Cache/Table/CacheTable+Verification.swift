@@ -114,11 +114,11 @@ extension CacheTable {
         checksum: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("DELETE FROM entry WHERE id = ? AND checksum = ?")
+        let statement = try connection.statement(
+            "DELETE FROM entry WHERE id = ? AND checksum = ? RETURNING identity IS NOT NULL AND seal IS NULL")
         try statement.bind(id, at: 1)
         try statement.bind(checksum, at: 2)
-        try statement.run()
-        guard connection.changes > 0 else { return false }
+        guard try erase(by: statement, on: connection) else { return false }
         // Its key may be damaged, too.
         try addChange(of: nil, on: connection)
         return true

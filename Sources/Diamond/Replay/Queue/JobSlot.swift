@@ -48,7 +48,8 @@ final class JobSlot: Sendable {
         guard isBehind else { return }
         // Detached, so that it has no task-local values of the code that creates the engine.
         Task.detached { [self] in
-            do throws(ReplayError) { _ = try open() } catch { report(error) }
+            // The store may have been removed meanwhile.
+            do throws(ReplayError) { _ = try openIfExists() } catch { report(error) }
         }
     }
 

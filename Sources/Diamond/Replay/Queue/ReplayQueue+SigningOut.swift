@@ -55,9 +55,9 @@ extension ReplayQueue {
 
     /// Overwrites what this or another process has erased, if there is something.
     private func overwriteErased() async throws(ReplayError) {
-        guard erasures.isOverwriteDue else { return }
+        guard let due = erasures.due else { return }
         try await writer.overwriteErased()
-        erasures.clear()
+        erasures.clear(due)
     }
 
     /// - Parameter identity: the identity as it is in its column.

@@ -135,12 +135,20 @@ extension ReplayTable {
         }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
-        guard let answer, row.state.isEnd else { return row.state }
-        try store(answer, of: id, at: ledger.now, on: connection)
+        try keep(answer, of: row, on: connection, ledger: &ledger)
+        return row.state
+    }
+
+    /// Stores the answer to a job that has ended, and puts the id in it into the requests that wait for it.
+    static func keep(
+        _ answer: ReplayAnswer?, of row: ReplayRow, on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard let answer, row.state.isEnd else { return }
+        try store(answer, of: row.id, at: ledger.now, on: connection)
         if row.state == .done, !row.creates.isEmpty {
             try assignID(in: answer, of: row, on: connection, ledger: &ledger)
         }
-        return row.state
     }
 
     /// Returns the state of a job that has ended, if its token is still the newest, so that no other owner has claimed

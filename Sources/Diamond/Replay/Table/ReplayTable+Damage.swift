@@ -70,6 +70,7 @@ extension ReplayTable {
         try mark(row, state: .done, reason: .discarded, on: connection, ledger: ledger)
         try updateHeads(on: connection)
         ledger.note(.discard, of: row.id, from: row.state, to: .done, reason: .discarded)
+        if !row.creates.isEmpty { try updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger) }
         return true
     }
 

@@ -138,6 +138,7 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         var keys: Set<String> = []
+        var objects: Set<String> = []
         for id in ids {
             guard let stored = try storedRow(id, on: connection) else { continue }
             if !stored.isIntact { try reindex(on: connection, ledger: &ledger) }
@@ -146,7 +147,10 @@ extension ReplayTable {
             try statement.run()
             ledger.note(.forget, of: id, from: stored.row.state, to: nil, reason: .signedOut)
             if let key = stored.row.orderingKey { keys.insert(key) }
+            objects.insert(stored.row.creates)
         }
         for key in keys.sorted() { try updateHead(of: key, on: connection) }
+        // Jobs of another identity may wait for the ids of the objects.
+        for name in objects.sorted() { try updateReasons(ofJobsAwaiting: name, on: connection, ledger: &ledger) }
     }
 }

@@ -118,7 +118,8 @@ extension ReplayTable {
             // A server that repeats the request by its key repeats the answer, too.
             if let answers, let status = answers.status(of: row) {
                 let isStored = try answer(of: id, on: connection) != nil
-                let logged = isStored ? try loggedAnswer(to: row, status, in: answers, on: connection) : nil
+                let isNeeded = isStored || !row.creates.isEmpty
+                let logged = isNeeded ? try loggedAnswer(to: row, status, in: answers, on: connection) : nil
                 if !isStored || logged != nil {
                     try end(&row, answered: status, storing: logged, on: connection, ledger: &ledger)
                     continue
@@ -169,7 +170,7 @@ extension ReplayTable {
         }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
-        if let answer, row.state.isEnd { try store(answer, of: row.id, at: ledger.now, on: connection) }
+        try keep(answer, of: row, on: connection, ledger: &ledger)
     }
 
     /// Returns the jobs that are being sent.

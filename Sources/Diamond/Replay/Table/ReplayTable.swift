@@ -71,7 +71,9 @@ package enum ReplayTable {
         try statement.run()
         ledger.note(verb, of: row, from: old)
         if let key = row.orderingKey { try updateHead(of: key, on: connection) }
-        if !row.creates.isEmpty { try updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger) }
+        // Claims and retries tell the jobs that wait for the object nothing new.
+        guard !row.creates.isEmpty, verb == .edit || old.isEnd || row.state.isEnd else { return }
+        try updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger)
     }
 
     /// Notes that an attempt begins. This is no transition: the job runs already.

@@ -52,6 +52,7 @@ extension JSONValue {
         let path = location.prefix { $0 != "?" && $0 != "#" }
         guard let last = path.split(separator: "/").last, let text = last.removingPercentEncoding, !text.isEmpty
         else { return nil }
-        self = UInt64(text).map { JSONValue($0) } ?? .string(text)
+        // A text such as `007` is no number.
+        self = UInt64(text).flatMap { String($0) == text ? JSONValue($0) : nil } ?? .string(text)
     }
 }

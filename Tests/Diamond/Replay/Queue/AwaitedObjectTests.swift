@@ -146,6 +146,7 @@ import Testing
         (#"{"data": {"id": "7"}, "id": 9}"#, nil, [["data", "id"], ["id"]], #""7""#),
         (#"{"id": 7}"#, nil, [["data", "id"], ["id"]], "7"),
         ("", "/tasks/8", [["id"]], "8"),
+        ("", "/tasks/007", [["id"]], #""007""#),
         (#"{"id": null}"#, "/tasks/a%2Fb", [["id"]], #""a/b""#),
         (#"{"id": ""}"#, nil, [["id"]], nil),
         (#"{"id": 7}"#, "/tasks/8", [], nil),
@@ -239,6 +240,18 @@ import Testing
         #expect(calls.contains { $0.hasPrefix(#"PATCH notes/1 {"remark":"#) }, "\(calls)")
         #expect(try queue.jobs(ReplayFilter(state: .held)).isEmpty)
         await engine.close()
+    }
+
+    @Test func `a damaged creation that is discarded fails the calls that need its object`() async throws {
+        let queue = try fixture.engine().queue()
+        let first = try #require(try await queue.enqueue(creation()))
+        let second = try #require(try await queue.enqueue(remark()))
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE job SET attempts = attempts + 1 WHERE id = \(first)")
+        }
+        try await queue.discard(first)
+        #expect(try queue.job(first)?.state == .done)
+        #expect(try queue.job(second)?.state == .held && queue.job(second)?.reason == .creationFailed)
     }
 
     @Test func `a creation that needs review keeps the calls that need its object waiting`() async throws {

@@ -270,6 +270,37 @@ import Testing
         #expect(try queue.database.rewrites() == rewrites + 1)
     }
 
+    @Test func `an erasure that comes while the file is rewritten is overwritten by the next rewrite`() throws {
+        _ = try ReplayQueue(files.store)
+        let note = ErasureNote(files.store.erasedPath)
+        note.note()
+        let first = try #require(note.due)
+        note.note()
+        note.clear(first)
+        let second = try #require(note.due)
+        #expect(FileManager.default.fileExists(atPath: files.store.erasedPath))
+        note.clear(second)
+        #expect(note.due == nil)
+        #expect(!FileManager.default.fileExists(atPath: files.store.erasedPath))
+    }
+
+    @Test func `a job that waits for an object of a user who discards the jobs will not get its id`() async throws {
+        let engine = fixture.engine()
+        let queue = try engine.queue()
+        let localID = "local:96001A3D-0000-4000-8000-000000000001"
+        var creation = try request()
+        creation.replay.creates = ReplayCreation(localID, paths: [["id"]])
+        var waiting = note(of: "ben")
+        waiting.body = .json(["of": .string(localID)])
+        waiting.replay.awaits = [localID]
+        try await queue.enqueue([creation, waiting])
+        #expect(try queue.job(2)?.reason == .awaitingID)
+        try await engine.forget(identity: "anna", discardingJobs: true)
+        #expect(try queue.job(1) == nil)
+        #expect(try queue.job(2)?.state == .held && queue.job(2)?.reason == .creationFailed)
+        await engine.close()
+    }
+
     @Test func `an ended job stays if open jobs of the user who signs out need it`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()

@@ -266,6 +266,40 @@ import Testing
         await first.close()
     }
 
+    @Test(arguments: [nil, AESGCMSeal.first] as [AESGCMSeal?], [false, true])
+    func `a waiting job gets the id in an unwritten answer from the process that rescues the creating job`(
+        seal: AESGCMSeal?, storesAnswer: Bool
+    ) async throws {
+        let first = try ReplayQueue(temporary.store, seal: seal, clock: clock { [time] in time.date.milliseconds })
+        let localID = "local:96001A3D-0000-4000-8000-000000000001"
+        var creation = Request("http://h/tasks", method: .post, body: .json(["title": "a"]))
+        creation.replay = .durable
+        creation.replay.storesAnswer = storesAnswer
+        creation.replay.creates = ReplayCreation(localID, paths: [["id"]])
+        _ = try await first.enqueue(creation)
+        var remark = Request("http://h/remarks", method: .post, body: .json(["task": .string(localID)]))
+        remark.replay = .durable
+        remark.replay.awaits = remark.localIDs
+        let waiting = try #require(try await first.enqueue(remark))
+        let owner = try await first.owner.enter()
+        let claimed = try #require(try await first.claim(1, of: .all, by: owner)?.first)
+        #expect(await first.begin(claimed))
+        let answer = ReplayAnswer(
+            status: .created, body: Data(#"{"id": 7}"#.utf8), receivedAt: Date(timeIntervalSince1970: 0))
+        let (row, content) = try first.read { (connection) throws(SQLiteError) in
+            (try ReplayTable.row(claimed.id, on: connection), try connection.logged(answer, of: claimed.id))
+        }
+        first.answerLog.note(201, content: content, of: try #require(row))
+        let second = try ReplayQueue(
+            temporary.store, seal: seal, clock: clock { [time] in time.date.milliseconds + 120_000 })
+        _ = try await second.owner.rescue { _ in }
+        #expect(try second.job(claimed.id)?.state == .done)
+        #expect(try second.job(waiting)?.state == .ready)
+        #expect(try second.request(of: waiting)?.body == .json(["task": 7]))
+        await second.close()
+        await first.close()
+    }
+
     @Test func `an unwritten outcome holds up the remaining jobs by default, until it is written`() async throws {
         let (queue, observation) = (try queue(), observe())
         for _ in 0..<2 { _ = try await enqueue(in: queue) }
