@@ -20,6 +20,8 @@ struct QueueOverlay {
     /// The queue that is observed, if its file exists.
     var queue: ReplayQueue?
     var watch: TransitionWatch?
+    /// Whether the next read has to read all calls, because an earlier one has failed, or there was none.
+    var mustReadAll = true
     /// Whether the queue was looked for.
     var isSought = false
     /// The number of changes of the context's identities (``ContextIdentities``) that were taken into account.
@@ -54,21 +56,23 @@ extension ModelContext {
     /// - Parameter isWhole: Whether to read all calls. Those of other processes are only found then.
     func refreshCalls(isWhole: Bool) throws(ReplayError) {
         guard let engine = queueEngine else { return }
-        var isWhole = isWhole
         if overlay.watch == nil {
             guard isWhole || !overlay.isSought else { return }
             overlay.isSought = true
             guard let queue = try engine.queueIfExists() else { return }
             overlay.queue = queue
             overlay.watch = TransitionWatch(queue)
-            isWhole = true
         }
+        let isWhole = isWhole || overlay.mustReadAll
         guard let queue = overlay.queue, let changed = overlay.watch?.takeChanges() else { return }
         let isOtherUser = overlay.identityChanges != identities.changes
         guard isWhole || isOtherUser || !changed.isEmpty else { return }
         let old = overlay.calls
         var calls = old
+        // The changes are not reported again.
+        overlay.mustReadAll = true
         let others = try calls.read(queue, changed: changed, isWhole: isWhole)
+        overlay.mustReadAll = false
         overlay.calls = calls
         overlay.identityChanges = identities.changes
         callsDidChange(since: old, showing: isOtherUser ? Set(calls.all.map(\.job.id)) : others, always: isOtherUser)
