@@ -78,7 +78,7 @@ import Testing
         #expect(saves.map(\.serverID) == [8, 7] && saves.allSatisfy { $0.failure == nil })
         #expect(try program.waiting.isEmpty)
         guard sender != .laterRun else { return }
-        #expect(remark.errand == errand.typedID && remark.errand == TypedID(7) && remark.serverID == 8)
+        #expect(remark.errand == errand.typedID && remark.errand == TypedID<Errand>(7) && remark.serverID == 8)
         #expect(!remark.isDirty && !remark.hasQueuedSaves && !errand.isDirty)
     }
 
@@ -98,7 +98,7 @@ import Testing
         api.isOnline = true
         try await program.replay()
         try await program.context.collectSaves(of: Errand.self)
-        #expect(remark.errand == TypedID(7))
+        #expect(remark.errand == TypedID<Errand>(7))
         try await program.context.collectSaves(of: Remark.self)
         #expect(!remark.isDirty && remark.serverID == 8 && api.notes[8]?["errand"] == 7)
     }
@@ -133,7 +133,7 @@ import Testing
         var events = 0
         let token = remark.observe { event in if event.source == .server { events += 1 } }
         try await errand.save()
-        #expect(remark.errand == TypedID(7) && events == 1 && branch.parent.id == 7)
+        #expect(remark.errand == TypedID<Errand>(7) && events == 1 && branch.parent.id == 7)
         try await remark.save()
         #expect(api.calls.last == StubAPI.Call("POST", "remarks", ["text": "milk", "errand": 7, "others": []]))
         token.cancel()
