@@ -398,6 +398,33 @@ import Testing
         await engine.close()
     }
 
+    /// A newer program has written it.
+    @Test func `a request that cannot be decoded fails when its id is known, and can be redriven`() async throws {
+        _ = serve()
+        let engine = fixture.engine()
+        let queue = try engine.queue()
+        try await queue.enqueue([creation(), remark()])
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE payload SET request = CAST('{\"version\": 9}' AS BLOB) WHERE job = 2")
+            try ReplayTable.reseal(on: connection)
+        }
+        await (try engine.replayer()).replay()
+        #expect(try queue.job(2)?.state == .dead && queue.job(2)?.reason == .undecodable)
+        let written = try remark().json()
+        let isIntact = try queue.database.write { (connection) throws(SQLiteError) in
+            let statement = try connection.statement("UPDATE payload SET request = ? WHERE job = 2")
+            try statement.bind(written, at: 1)
+            try statement.run()
+            try ReplayTable.reseal(on: connection)
+            return try ReplayTable.storedRow(2, on: connection)?.isIntact
+        }
+        #expect(isIntact == true)
+        try await queue.redrive(2)
+        #expect(try queue.request(of: 2)?.body == .json(["text": "b", "task": 7]))
+        #expect(try queue.job(2)?.state == .ready)
+        await engine.close()
+    }
+
     @Test func `a creation stays on disk while calls need the id of its object`() async throws {
         _ = serve([.stub(status: 422)])
         let engine = fixture.engine()
