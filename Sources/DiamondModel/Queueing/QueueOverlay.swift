@@ -125,7 +125,9 @@ extension ModelContext {
         case .update, .replace:
             let object = call.request.flatMap { try? type(of: model).object(in: $0)?.modelObject() }
             let sent = SentObject(queued: object ?? [:], of: model, isNew: false)
-            sent.acknowledge(answer: nil, later: model.tracking.syncing?.changes ?? [])
+            sent.acknowledge(
+                answer: nil, later: model.tracking.syncing?.changes ?? [],
+                newer: model.tracking.syncing?.keysMerged(after: job.changedAt) ?? [])
         case .create, .fetch: break
         }
     }

@@ -183,6 +183,24 @@ import Testing
 
     // MARK: Answers
 
+    @Test func `JSON that is merged after the answer replaces what the call has sent`() async throws {
+        api.put(old, at: 7)
+        let (one, other) = (try api.start(), try api.start())
+        let note = try one.context.model(Note.self, from: old)
+        api.isOnline = false
+        try await note.save(.queued) {
+            $0.stars = 1
+            $0.text = "Edited offline"
+        }
+        api.isOnline = true
+        try await other.replay()
+        api.advance(by: .seconds(1))
+        try note.merge(["stars": 2])
+        #expect(note.stars == 1)
+        try await one.context.collectSaves(of: Note.self)
+        #expect(note.stars == 2 && note.text == "Edited offline" && !note.isDirty && !note.hasQueuedSaves)
+    }
+
     /// The answer to the waiting change, and the note after it.
     nonisolated enum Outcome: CaseIterable, Sendable { case confirmed, corrected, refused }
 
