@@ -15,6 +15,8 @@ struct QueueOverlay {
     var calls = WaitingCalls()
     /// The refused calls whose objects have not become live since.
     var refused: [RefusedCall] = []
+    /// The classes of live new objects that were created by calls whose answers another context has applied.
+    var createdElsewhere: Set<String> = []
     /// The engine of the last queued call, for a context without an engine.
     var engine: Engine?
     /// The queue that is observed, if its file exists.
@@ -128,7 +130,9 @@ extension ModelContext {
             sent.acknowledge(
                 answer: nil, later: model.tracking.syncing?.changes ?? [],
                 newer: model.tracking.syncing?.keysMerged(after: job.changedAt) ?? [])
-        case .create, .fetch: break
+        // The answer stays in the queue. The next collection applies it.
+        case .create: if model.isNew { overlay.createdElsewhere.insert(call.subject.type) }
+        case .fetch: break
         }
     }
 

@@ -372,6 +372,18 @@ import Testing
         #expect(list.map(\.text) == ["Old", "Alpha"] && list[1].serverID == 8 && !list.core.isDirty)
     }
 
+    @Test func `A list shows a new object once after another context has collected its answer`() async throws {
+        try await queueNewNotes("Alpha")
+        let (one, other) = (try api.start(), try api.start())
+        let (first, second) = (list(one), list(other))
+        try await first.load()
+        try await second.load()
+        #expect(second.map(\.text) == ["Old", "Alpha"] && second[1].isNew)
+        try await one.drain(Note.self)
+        try await second.load(policy: .revalidate)
+        #expect(second.map(\.text) == ["Old", "Alpha"] && second[1].serverID == 8 && !second[1].hasQueuedSaves)
+    }
+
     @Test(arguments: [false, true])
     func `The results of a search show a waiting new object only if filters decide on it`(
         _ hasFilter: Bool
