@@ -179,7 +179,10 @@ extension ReplayTable {
         let creators = try connection.statement(
             "SELECT id FROM job WHERE creates = ? AND creates <> '' AND state = 4 AND reason = 'finished'")
         try creators.bind(name, at: 1)
-        for creator in try Self.ids(in: creators) { try note(id, inMetadataOf: creator, on: connection) }
+        for creator in try Self.ids(in: creators) {
+            try note(id, inMetadataOf: creator, on: connection)
+            ledger.touch(creator)
+        }
         for job in try jobs(awaiting: name, on: connection) {
             guard var row = try checkedRow(job, on: connection, ledger: &ledger), row.state != .done,
                 try rewrite(&row, ids, on: connection, ledger: &ledger)
