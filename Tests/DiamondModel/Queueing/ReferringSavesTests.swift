@@ -103,6 +103,25 @@ import Testing
         #expect(!remark.isDirty && remark.serverID == 8 && api.notes[8]?["errand"] == 7)
     }
 
+    @Test func `A new object's own local id stays in a text, and a merged change keeps it`() async throws {
+        let program = try api.start()
+        api.isOnline = false
+        let remark = try newRemark(program, of: nil)
+        remark.text = remark.localID.description
+        let text = remark.text
+        try await remark.save(.queued)
+        let errand = try newErrand(program)
+        try await errand.save(.queued)
+        try await remark.save(.queued) { $0.errand = errand.typedID }
+        api.isOnline = true
+        try await program.replay()
+        try await program.replay()
+        #expect(
+            api.calls.last == StubAPI.Call("POST", "remarks", ["text": .string(text), "errand": 7, "others": []]))
+        try await program.context.collectSaves(of: Errand.self, Remark.self)
+        #expect(remark.serverID == 8 && remark.text == text && !remark.isDirty)
+    }
+
     @Test func `A change of an existing object waits for the new object to which it refers`() async throws {
         let program = try api.start()
         let remark = try newRemark(program, of: nil)

@@ -336,6 +336,17 @@ import Testing
         #expect(try queue.job(1)?.state == .ready)
     }
 
+    @Test func `an object's own local id stays in a creation that the app has sent it with`() async throws {
+        let queue = try fixture.engine().queue()
+        var first = creation(Self.task, of: "tasks", ["title": "a", "client": .string(Self.task)])
+        first.replay.awaits = []
+        try await queue.enqueue(first)
+        try await queue.enqueue(call(.patch, "tasks/\(Self.task.urlSegment)", ["n": 1], key: Self.task))
+        let request = try #require(try queue.request(of: 1))
+        #expect(request.body == .json(["title": "a", "client": .string(Self.task), "n": 1]))
+        #expect(try queue.job(1)?.state == .ready && request.replay.awaits.isEmpty)
+    }
+
     // MARK: Merging
 
     @Test func `a later change decides for which objects a call waits`() async throws {
