@@ -91,6 +91,15 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// A number that changes whenever another connection than this object's has changed the file (`PRAGMA data_version`);
+    /// `nil` if it cannot be read now without waiting for a write.
+    package var versionByOthers: Int64? {
+        guard getpid() == process else { return nil }
+        return writer.withLockIfFree { handle in
+            try? SQLiteConnection(handle: handle).integer("PRAGMA data_version")
+        } ?? nil
+    }
+
     /// Whether a write could begin now without waiting for another process. This may change at any time.
     package var canWriteImmediately: Bool {
         let isFree = try? write(busyTimeout: .zero) { (connection) throws(SQLiteError) in true }

@@ -22,6 +22,27 @@ import Testing
         }
     }
 
+    @Test func `a database knows that others have changed the file, and nothing of its own writes`() throws {
+        let (database, other) = (try file.open(), try file.open())
+        func add(_ id: Int64, to database: SQLiteDatabase) throws {
+            try database.write { (connection) throws(SQLiteError) in
+                let insert = try connection.statement("INSERT INTO item VALUES (?, NULL, NULL, NULL, NULL)")
+                try insert.bind(id, at: 1)
+                try insert.run()
+            }
+        }
+        let first = try #require(database.versionByOthers)
+        try add(1, to: database)
+        #expect(database.versionByOthers == first)
+        try add(2, to: other)
+        let second = try #require(database.versionByOthers)
+        #expect(second != first && database.versionByOthers == second)
+        try add(3, to: other)
+        try add(4, to: database)
+        #expect(database.versionByOthers != second)
+        try database.write { (_) throws(SQLiteError) in #expect(database.versionByOthers == nil) }
+    }
+
     @Test func `a database stores every type of value`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in

@@ -96,17 +96,28 @@ extension Model {
 
     /// Returns the request of a call, with the server's ids in place of the local ones that are known.
     final func resolvedRequest(for call: ModelCall, body: JSONValue?) throws -> Request {
-        let plain = try request(for: call, body: body)
+        let plain = try request(for: call, body: call == .create ? body.map(withoutOwnReferences) : body)
         var request = context?.resolved(plain) ?? plain
         let names = request.localIDs
         if names.isEmpty { return request }
         // The server creates these objects with this call: no id of theirs can be in it.
-        var created = Set(nestedLocalIDs())
-        if call == .create { created.insert(localID.description) }
+        let created = Set(nestedLocalIDs())
         guard !names.isDisjoint(with: created), case .json(let body)? = request.body else { return request }
         let nulls = created.map { ($0, JSONValue.null) }
         request.body = .json(body.replacing(Dictionary(uniqueKeysWithValues: nulls)))
         return request
+    }
+
+    /// Returns the object of a call that creates this one, with `null` in place of references to itself. Its local id
+    /// in a property with another meaning stays.
+    private func withoutOwnReferences(_ body: JSONValue) -> JSONValue {
+        let own = localID.description
+        guard case .object(var members) = body, body.localIDs.contains(own) else { return body }
+        for slot in PropertyVisitor.slots(of: self) where slot.property.isReference || slot.property.isNested {
+            let key = slot.property.writeKey(in: tracking.source)
+            if let value = key.value(in: members) { key.put(value.replacing([own: .null]), into: &members) }
+        }
+        return .object(members)
     }
 
     /// The local ids of the new objects in properties, at any depth.

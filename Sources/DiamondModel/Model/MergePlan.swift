@@ -110,7 +110,10 @@ struct MergePlan {
             for change in PropertyVisitor.assign(slots, to: model) { model.note(change) }
             model.reapply(edits)
             if let answerTime { model.noteAnswer(at: answerTime, for: keys) }
-            if let context, model.hasQueuedSaves { model.syncing.mergedAt = context.now() }
+            if let context, model.hasQueuedSaves {
+                let now = context.now()
+                for key in keys { model.syncing.mergeTimes[key] = now }
+            }
         }
     }
 

@@ -11,7 +11,7 @@ extension Model {
     /// - Throws: ``ModelError`` `noEngine`, `noContext`, `otherIdentity`; `ReplayError` if the queue cannot be read;
     ///   `ConnectionError` if the current identity cannot be determined.
     public final nonisolated(nonsending) func queuedJobs() async throws -> [ReplayJob] {
-        try await ModelQueue.queue(of: self).uncollectedCalls().map(\.job)
+        try await ModelQueue.queue(of: self).jobs()
     }
 
     /// Adds a save to the queue, and sends it if it can be sent now.
@@ -47,7 +47,7 @@ extension Model {
     private nonisolated(nonsending) func enqueueSave(as method: SaveMethod) async throws -> QueuedCall? {
         let queue = try await ModelQueue.ready(for: self)
         queue.context.putIDs(into: self)
-        let waiting = try queue.uncollectedCalls()
+        let waiting = queue.uncollectedCalls
         let isMade = isNew && waiting.contains { $0.subject.call == .create }
         guard (isNew && !isMade) || isDirty || !waiting.isEmpty || method != .automatic else { return nil }
         try validate()
@@ -84,7 +84,7 @@ extension Model {
     {
         let queue = try await ModelQueue.ready(for: self)
         let calls = queue.context.overlay.calls
-        if isNew, try !queue.uncollectedCalls().contains(where: { $0.subject.call == .create }) {
+        if isNew, !queue.uncollectedCalls.contains(where: { $0.subject.call == .create }) {
             try await discardReferences(among: calls)
             return nil
         }

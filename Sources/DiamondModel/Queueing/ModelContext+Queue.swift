@@ -129,7 +129,9 @@ extension ModelContext {
     /// Applies the answers to ended calls, except those that a `save` or `destroy` waits for.
     nonisolated(nonsending) func collectEnded() async {
         let ended = overlay.calls.all.filter { $0.job.hasEnded || $0.job.state == .needsReview }
-        for type in Set(ended.map(\.subject.type)).compactMap({ overlay.classes[$0] }) {
+        let names = overlay.createdElsewhere.union(ended.map(\.subject.type))
+        overlay.createdElsewhere = []
+        for type in names.compactMap({ overlay.classes[$0] }) {
             await collectForLater([type]) { [weak self] job in
                 let model = QueuedSubject(job).flatMap { self?.existing(type, for: $0) }
                 return model?.tracking.syncing?.awaited ?? 0 == 0

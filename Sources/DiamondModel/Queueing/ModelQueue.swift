@@ -3,12 +3,6 @@ import DiamondSQLite
 
 /// The queue of an object's calls, for one identity.
 struct ModelQueue {
-    /// A call that is in the queue, or whose answer is stored there.
-    struct UncollectedCall {
-        let job: ReplayJob
-        let subject: QueuedSubject
-    }
-
     let context: ModelContext
     private let engine: Engine
     private let queue: ReplayQueue
@@ -24,7 +18,11 @@ struct ModelQueue {
     ///   `otherIdentity`. `ReplayError`.
     static nonisolated(nonsending) func ready(for model: Model) async throws -> ModelQueue {
         let first = try await queue(of: model)
-        await first.context.collectForLater([type(of: model)]) { $0.orderingKey.isExactly(first.key) }
+        if try first.hasAnswers(for: model) {
+            await first.context.collectForLater([type(of: model)]) { $0.orderingKey.isExactly(first.key) }
+        }
+        // Other contexts may have collected the answers with the ids to which the object refers.
+        _ = try first.ids(of: model.json.localIDs.union(model.server?.list.localIDs ?? []))
         // The answers may have assigned the server's id, which changes the key.
         let queue = try await queue(of: model)
         try queue.context.refreshCalls(isWhole: false)
@@ -44,32 +42,53 @@ struct ModelQueue {
         }
         let engine = try model.requiredEngine()
         let queue = try engine.queue()
-        if context.engine == nil { context.overlay.engine = engine }
+        if context.engine == nil { context.overlay.use(engine) }
         let identity = try await context.identities.identity(
             of: model.server?.list ?? Request(""), for: type(of: model), with: engine)
-        let key = try Self.key(of: model, identity: identity, queue: queue)
+        try context.refreshCalls(isWhole: true)
+        let key = Self.key(of: model, identity: identity, in: context)
         return ModelQueue(context: context, engine: engine, queue: queue, key: key, identity: identity)
     }
 
-    private static func key(of model: Model, identity: String?, queue: ReplayQueue) throws -> String {
+    private static func key(of model: Model, identity: String?, in context: ModelContext) -> String {
         // Calls from before the server assigned the id, of the object or of one in its URL, may still wait.
-        let earlier = try queue.jobsStoringAnswers().first { job, isConsumed in
-            !isConsumed && job.identity.isExactly(identity) && QueuedSubject(job)?.isSame(as: model) == true
+        let name = context.overlay.name(of: type(of: model))
+        let earlier = context.overlay.calls.calls(of: name, ids: model.tracking.ids).first {
+            $0.job.identity.isExactly(identity) && $0.subject.isSame(as: model)
         }
-        let list = "\(identity.map { "\($0) " } ?? "")\(type(of: model).queueName) \(model.listName)"
+        let list = "\(identity.map { "\($0) " } ?? "")\(name) \(model.listName)"
         return earlier?.job.orderingKey ?? "\(list)/\(model.modelID)"
     }
 
-    /// Returns the object's calls that were not answered, or whose answers were not collected.
-    func uncollectedCalls() throws -> [UncollectedCall] {
+    /// The object's calls that were not answered, or whose answers were not collected, as last read.
+    var uncollectedCalls: [WaitingCalls.Call] { context.overlay.calls.calls(at: key) }
+
+    /// Returns the jobs of these calls from the queue.
+    func jobs() throws(ReplayError) -> [ReplayJob] {
         try queue.jobsStoringAnswers().compactMap { job, isConsumed in
-            guard !isConsumed, job.orderingKey.isExactly(key), let subject = QueuedSubject(job) else { return nil }
-            return UncollectedCall(job: job, subject: subject)
+            !isConsumed && job.orderingKey.isExactly(key) && QueuedSubject(job) != nil ? job : nil
         }
     }
 
+    /// Returns the ids that the queue knows (`ReplayQueue.ids(of:)`), and notes them in the context.
+    private func ids(of names: Set<String>) throws(ReplayError) -> [String: JSONValue] {
+        let known = try queue.ids(of: names)
+        for (name, id) in known {
+            if let local = ModelID(local: name), let id = ModelID(json: id) { context.note(id, of: local) }
+        }
+        return known
+    }
+
+    /// Returns whether the queue has something to collect for an object.
+    private func hasAnswers(for model: Model) throws(ReplayError) -> Bool {
+        if uncollectedCalls.contains(where: \.isCollectable) { return true }
+        // Another context may have collected the answer to the call that has created the object.
+        let name = model.localID.description
+        return model.isNew ? try !queue.ids(of: [name]).values.allSatisfy { $0 == .null } : false
+    }
+
     /// Returns the members of an object that the server will still lack after earlier calls.
-    func changes(of model: Model, after waiting: [UncollectedCall]) throws -> [String: JSONValue] {
+    func changes(of model: Model, after waiting: [WaitingCalls.Call]) throws -> [String: JSONValue] {
         let bodies = try waiting.compactMap { call in
             try queue.request(of: call.job.id).flatMap { try type(of: model).object(in: $0)?.modelObject() }
         }
@@ -117,12 +136,9 @@ struct ModelQueue {
         // Metadata of the app must not be read as ids.
         for name in ["id", "localID"] where subject.metadata[name] == nil { request.replay.metadata[name] = nil }
         request.replay.storesAnswer = true
-        let known = try queue.ids(of: request.replay.awaits)
+        let known = try ids(of: request.replay.awaits)
         if let name = request.replay.awaits.subtracting(known.keys).min() { throw ModelError.unsaved(name) }
         request = request.replacing(known.filter { $0.value != .null })
-        for (name, id) in known {
-            if let local = ModelID(local: name), let id = ModelID(json: id) { context.note(id, of: local) }
-        }
         model.noteFailure(nil)
         model.syncing.isEnqueueing = true
         defer { model.syncing.isEnqueueing = false }
@@ -190,7 +206,10 @@ struct QueuedCall {
     nonisolated(nonsending) func finish() async throws {
         let failure = await sending.value
         let isAnswered = failure?.code != .queued
-        await context.collectForLater([type], isOwn: isAnswered) { $0.orderingKey.isExactly(key) }
+        try? context.refreshCalls(isWhole: false)
+        if isAnswered || context.overlay.calls.calls(at: key).contains(where: \.isCollectable) {
+            await context.collectForLater([type], isOwn: isAnswered) { $0.orderingKey.isExactly(key) }
+        }
         guard let failure, failure.code != .queued, !failure.saysGone || call != .destroy else { return }
         throw failure
     }

@@ -15,11 +15,17 @@ struct QueueOverlay {
     var calls = WaitingCalls()
     /// The refused calls whose objects have not become live since.
     var refused: [RefusedCall] = []
+    /// The classes of live new objects that were created by calls whose answers another context has applied.
+    var createdElsewhere: Set<String> = []
     /// The engine of the last queued call, for a context without an engine.
     var engine: Engine?
     /// The queue that is observed, if its file exists.
     var queue: ReplayQueue?
     var watch: TransitionWatch?
+    /// Whether the next read has to read all calls, because an earlier one has failed, or there was none.
+    var mustReadAll = true
+    /// The version by others (`TransitionWatch`) before the last read of all calls; `nil` if it was not known.
+    var version: Int64?
     /// Whether the queue was looked for.
     var isSought = false
     /// The number of changes of the context's identities (``ContextIdentities``) that were taken into account.
@@ -32,6 +38,14 @@ struct QueueOverlay {
     private var names: [ObjectIdentifier: String] = [:]
     /// The known classes by their names.
     private(set) var classes: [String: Model.Type] = [:]
+
+    /// Reads the queue of an engine from now on. For a context without an engine.
+    mutating func use(_ engine: Engine) {
+        if self.engine === engine { return }
+        following?.cancel()
+        (self.engine, queue, watch, following) = (engine, nil, nil, nil)
+        mustReadAll = true
+    }
 
     /// Returns the name of a class in the queue.
     mutating func name(of type: Model.Type) -> String {
@@ -51,43 +65,53 @@ extension ModelContext {
 
     /// Reads the calls that have changed, and shows on live objects what others have queued.
     ///
-    /// - Parameter isWhole: Whether to read all calls. Those of other processes are only found then.
+    /// - Parameter isWhole: Whether to read all calls if others may have changed them. Those of other processes are only
+    ///   found then.
     func refreshCalls(isWhole: Bool) throws(ReplayError) {
         guard let engine = queueEngine else { return }
-        var isWhole = isWhole
         if overlay.watch == nil {
             guard isWhole || !overlay.isSought else { return }
             overlay.isSought = true
             guard let queue = try engine.queueIfExists() else { return }
             overlay.queue = queue
             overlay.watch = TransitionWatch(queue)
-            isWhole = true
         }
+        let version = isWhole || overlay.mustReadAll ? overlay.watch?.versionByOthers : nil
+        let isWhole = overlay.mustReadAll || (isWhole && (version == nil || version != overlay.version))
         guard let queue = overlay.queue, let changed = overlay.watch?.takeChanges() else { return }
         let isOtherUser = overlay.identityChanges != identities.changes
         guard isWhole || isOtherUser || !changed.isEmpty else { return }
         let old = overlay.calls
         var calls = old
-        let others = try calls.read(queue, changed: changed, isWhole: isWhole)
+        // The changes are not reported again.
+        overlay.mustReadAll = true
+        let read = try calls.read(queue, changed: changed, isWhole: isWhole)
+        overlay.mustReadAll = false
+        if isWhole, let version { overlay.version = version }
         overlay.calls = calls
         overlay.identityChanges = identities.changes
-        callsDidChange(since: old, showing: isOtherUser ? Set(calls.all.map(\.job.id)) : others, always: isOtherUser)
+        let shown = isOtherUser ? Set(calls.all.map(\.job.id)) : read.others
+        callsDidChange(read.changed, since: old, showing: shown, always: isOtherUser)
     }
 
     /// Removes calls whose answers were collected.
     func removeCalls(_ jobs: Set<ReplayJob.ID>) {
         let old = overlay.calls
         overlay.calls.remove(jobs)
-        callsDidChange(since: old, showing: [], always: false)
+        callsDidChange(jobs, since: old, showing: [], always: false)
     }
 
     /// Shows calls on their live objects, and notifies the observers of the objects' states.
     ///
-    /// - Parameter isAlways: Whether all objects are notified, because another identity is signed in.
-    private func callsDidChange(since old: WaitingCalls, showing shown: Set<ReplayJob.ID>, always isAlways: Bool) {
+    /// - Parameters:
+    ///   - changed: The calls that may have changed.
+    ///   - isAlways: Whether all objects are notified, because another identity is signed in.
+    private func callsDidChange(
+        _ changed: Set<ReplayJob.ID>, since old: WaitingCalls, showing shown: Set<ReplayJob.ID>, always isAlways: Bool
+    ) {
         let calls = overlay.calls
-        var keys = isAlways ? Set((old.all + calls.all).flatMap(\.keys)) : calls.changedKeys(since: old)
-        keys.formUnion(calls.all.filter { shown.contains($0.job.id) }.flatMap(\.keys))
+        var keys = isAlways ? Set((old.all + calls.all).flatMap(\.keys)) : calls.keys(of: changed, changedSince: old)
+        for job in shown { keys.formUnion(calls[job]?.keys ?? []) }
         if keys.isEmpty { return }
         registrar.withMutation(of: self, keyPath: \.waiting) {}
         if keys.contains(where: { overlay.classes[$0.type] == nil }) {
@@ -121,8 +145,12 @@ extension ModelContext {
         case .update, .replace:
             let object = call.request.flatMap { try? type(of: model).object(in: $0)?.modelObject() }
             let sent = SentObject(queued: object ?? [:], of: model, isNew: false)
-            sent.acknowledge(answer: nil, later: model.tracking.syncing?.changes ?? [])
-        case .create, .fetch: break
+            sent.acknowledge(
+                answer: nil, later: model.tracking.syncing?.changes ?? [],
+                newer: model.tracking.syncing?.keysMerged(after: job.changedAt) ?? [])
+        // The answer stays in the queue. The next collection applies it.
+        case .create: if model.isNew { overlay.createdElsewhere.insert(call.subject.type) }
+        case .fetch: break
         }
     }
 

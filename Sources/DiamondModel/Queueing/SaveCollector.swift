@@ -168,10 +168,10 @@ struct SaveCollector {
 
     private func merge(_ response: Response, to answered: AnsweredCall, into model: Model) throws {
         // If the object was read after the server has answered, its values are newer.
-        let isOutdated = answered.stored.answer.map { $0.receivedAt < model.syncing.mergedAt } ?? false
+        let newer = answered.stored.answer.map { model.syncing.keysMerged(after: $0.receivedAt) } ?? []
         let save = try PendingSave(
             answeredInQueue: answered.stored.request ?? Request(""), sent: answered.sent ?? [:], of: model,
-            isNew: answered.subject.call == .create && model.isNew, isOutdated: isOutdated)
+            isNew: answered.subject.call == .create && model.isNew, newer: newer)
         defer { save.end() }
         try save.finish(response, on: model) {}
         guard answered.subject.call == .create else { return }

@@ -21,6 +21,7 @@ struct WaitingCalls {
 
     private var calls: [ReplayJob.ID: Call] = [:]
     private var index: [Key: Set<ReplayJob.ID>] = [:]
+    private var orderingKeys: [ExactText: Set<ReplayJob.ID>] = [:]
 
     var isEmpty: Bool { calls.isEmpty }
 
@@ -38,19 +39,26 @@ struct WaitingCalls {
         return found.sorted().compactMap { calls[$0] }
     }
 
+    /// Returns the calls with an ordering key, in the order in which they were added.
+    func calls(at orderingKey: String) -> [Call] {
+        (orderingKeys[ExactText(orderingKey)] ?? []).sorted().compactMap { calls[$0] }
+    }
+
     /// Reads the calls of a queue again.
     ///
     /// - Parameters:
     ///   - changed: The jobs that have changed since the last read, as far as they are known.
     ///   - isWhole: Whether to read the other jobs, too.
-    /// - Returns: The jobs that are new or have another body.
+    /// - Returns: The jobs that are new or have another body, and all that may have changed.
     mutating func read(
         _ queue: ReplayQueue, changed: Set<ReplayJob.ID>, isWhole: Bool
-    ) throws(ReplayError) -> Set<ReplayJob.ID> {
+    ) throws(ReplayError) -> (others: Set<ReplayJob.ID>, changed: Set<ReplayJob.ID>) {
         let jobs = isWhole ? try queue.jobsStoringAnswers() : try queue.jobsStoringAnswers(among: changed)
         let waiting = jobs.filter { !$0.isConsumed }.map(\.job)
         let present = Set(waiting.map(\.id))
-        remove(isWhole ? Set(calls.keys).subtracting(present) : changed.subtracting(present))
+        let gone = isWhole ? Set(calls.keys).subtracting(present) : changed.subtracting(present)
+        let touched = isWhole ? present.union(gone) : changed
+        remove(gone)
         var others: Set<ReplayJob.ID> = []
         for job in waiting {
             let old = calls[job.id]
@@ -62,35 +70,44 @@ struct WaitingCalls {
             remove([job.id])
             add(Call(job: job, subject: subject, request: request, isAnswered: old?.isAnswered ?? false))
         }
-        return others
+        return (others, touched)
     }
 
     private mutating func add(_ call: Call) {
         calls[call.job.id] = call
         for key in call.keys { index[key, default: []].insert(call.job.id) }
+        orderingKeys[ExactText(call.job.orderingKey ?? ""), default: []].insert(call.job.id)
     }
 
     mutating func remove(_ jobs: Set<ReplayJob.ID>) {
         for job in jobs {
-            for key in calls.removeValue(forKey: job)?.keys ?? [] {
+            guard let call = calls.removeValue(forKey: job) else { continue }
+            for key in call.keys {
                 index[key]?.remove(job)
                 if index[key]?.isEmpty == true { index[key] = nil }
             }
+            let key = ExactText(call.job.orderingKey ?? "")
+            orderingKeys[key]?.remove(job)
+            if orderingKeys[key]?.isEmpty == true { orderingKeys[key] = nil }
         }
     }
 
     mutating func noteAnswer(of job: ReplayJob.ID) { calls[job]?.isAnswered = true }
 
-    /// Returns the objects whose calls differ from an earlier state.
-    func changedKeys(since old: WaitingCalls) -> Set<Key> {
+    /// Returns the objects of those calls that differ from an earlier state.
+    func keys(of changed: Set<ReplayJob.ID>, changedSince old: WaitingCalls) -> Set<Key> {
         var keys: Set<Key> = []
-        for (id, call) in calls where old.calls[id]?.job != call.job { keys.formUnion(call.keys) }
-        for (id, call) in old.calls where calls[id] == nil { keys.formUnion(call.keys) }
+        for id in changed where old.calls[id]?.job != calls[id]?.job {
+            keys.formUnion((calls[id] ?? old.calls[id])?.keys ?? [])
+        }
         return keys
     }
 }
 
 extension WaitingCalls.Call {
+    /// Whether collecting answers has to do something for the call.
+    var isCollectable: Bool { job.hasEnded || job.state == .needsReview || job.reason == .creationFailed }
+
     var keys: [WaitingCalls.Key] { subject.ids.map { WaitingCalls.Key(type: subject.type, id: $0) } }
 }
 

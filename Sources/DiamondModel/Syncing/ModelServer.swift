@@ -30,8 +30,8 @@ final class ModelSyncing {
     var urlID: ModelID?
     /// The visible changes whose saves were not answered, in order.
     var changes: [VisibleChange] = []
-    /// The time of the last response that was merged while calls waited in the queue.
-    var mergedAt = Date.distantPast
+    /// The times of the last merges of properties while calls waited in the queue, by key.
+    var mergeTimes: [String: Date] = [:]
     /// Whether a call is being written to the queue.
     var isEnqueueing = false
     /// The number of saves and deletions that wait for the answers to their queued calls.
@@ -40,6 +40,9 @@ final class ModelSyncing {
     var failure: SaveFailure?
 
     init(_ loadState: LoadState) { self.loadState = loadState }
+
+    /// Returns the keys of the properties whose values from the server are newer than an answer.
+    func keysMerged(after answer: Date) -> Set<String> { Set(mergeTimes.filter { $0.value > answer }.keys) }
 }
 
 extension Model {

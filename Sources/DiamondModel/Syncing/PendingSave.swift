@@ -11,8 +11,8 @@ struct PendingSave {
     /// The order of loads and saves, and the save's time in it.
     private let order: SyncOrder
     private let time: Int
-    /// Whether the object was loaded after the server has answered.
-    private var isOutdated = false
+    /// The keys of the properties that were loaded after the server has answered.
+    private var newer: Set<String> = []
 
     /// Creates the request of a save; `nil` if there is nothing to save.
     ///
@@ -41,13 +41,13 @@ struct PendingSave {
     ///   - sent: The members of the object in the request.
     ///   - model: The object.
     ///   - isNew: Whether the call has created the object.
-    ///   - isOutdated: Whether the object has newer values than the answer.
+    ///   - newer: The keys of the properties of which the object has newer values than the answer.
     init(
-        answeredInQueue request: Request, sent: [String: JSONValue], of model: Model, isNew: Bool, isOutdated: Bool
+        answeredInQueue request: Request, sent: [String: JSONValue], of model: Model, isNew: Bool, newer: Set<String>
     ) throws {
         self.isNew = isNew
         self.request = request
-        self.isOutdated = isOutdated
+        self.newer = newer
         engine = try model.requiredEngine()
         self.sent = SentObject(queued: sent, of: model, isNew: isNew)
         order = model.context?.order ?? SyncOrder()
@@ -76,7 +76,8 @@ struct PendingSave {
             model.transact(source: .server) {
                 if let id = answer.id { model.setServerID(id) }
                 model.acknowledge(keys)
-                sent.acknowledge(answer: answer.object.map(JSONValue.object), later: model.syncing.changes)
+                sent.acknowledge(
+                    answer: answer.object.map(JSONValue.object), later: model.syncing.changes, newer: newer)
             }
         }
         if let context { context.notingIDs(acknowledge) } else { acknowledge() }
@@ -85,7 +86,7 @@ struct PendingSave {
             model.noteFailure(nil)
             if isNew { model.syncing.loadState.noteLoad(at: model.syncing.loadState.now()) }
         }
-        guard let object = answer.object, !isOutdated else { return }
+        guard let object = answer.object, newer.isEmpty else { return }
         guard let context else { return try model.merge(.object(object)) }
         try context.applyingAnswer(of: time) { try model.merge(.object(object)) }
     }

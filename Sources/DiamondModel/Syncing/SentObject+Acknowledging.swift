@@ -6,12 +6,17 @@ extension SentObject {
     /// - Parameters:
     ///   - answer: The JSON of the object in the response; `nil` if there is none.
     ///   - later: The visible changes of the saved object that were not answered.
-    func acknowledge(answer: JSONValue?, later: [VisibleChange]) {
+    ///   - newer: The keys of properties of which the object has newer values of the server than the sent ones.
+    func acknowledge(answer: JSONValue?, later: [VisibleChange], newer: Set<String> = []) {
         var members: [String: JSONValue] = [:]
         if case .object(let object)? = answer { members = object }
         model.transact(source: .server) {
             model.tracking.source = model.tracking.source ?? [:]
             for value in values {
+                if newer.contains(value.property.key), !value.property.isNested {
+                    replaceByServerValue(value)
+                    continue
+                }
                 let json = value.property.keyFound(in: members)?.value(in: members)
                 acknowledge(value, answer: json, later: later)
             }
@@ -37,6 +42,17 @@ extension SentObject {
             let part = elements.map { elements in nested.model.serverID.flatMap { elements[$0] } } ?? answer
             nested.acknowledge(answer: part, later: later)
         }
+    }
+
+    /// Sets a property to the server's newer value, unless it was set since the call.
+    private func replaceByServerValue(_ sent: Value) {
+        guard let slot = PropertyVisitor.slots(of: model).first(where: { $0.property === sent.property }),
+            sent.property.encode(slot.value) == sent.json,
+            let base = model.tracking.dirty.first(where: { $0.property === sent.property })
+        else { return }
+        model.tracking.dirty.removeAll { $0.property === sent.property }
+        let newest = PropertyVisitor.Slot(property: sent.property, value: base.original.anyValue)
+        for change in PropertyVisitor.assign([newest], to: model) { model.note(change) }
     }
 
     private func acknowledge(_ sent: Value, in slot: PropertyVisitor.Slot) {

@@ -78,7 +78,7 @@ import Testing
         #expect(saves.map(\.serverID) == [8, 7] && saves.allSatisfy { $0.failure == nil })
         #expect(try program.waiting.isEmpty)
         guard sender != .laterRun else { return }
-        #expect(remark.errand == errand.typedID && remark.errand == TypedID(7) && remark.serverID == 8)
+        #expect(remark.errand == errand.typedID && remark.errand == TypedID<Errand>(7) && remark.serverID == 8)
         #expect(!remark.isDirty && !remark.hasQueuedSaves && !errand.isDirty)
     }
 
@@ -98,9 +98,28 @@ import Testing
         api.isOnline = true
         try await program.replay()
         try await program.context.collectSaves(of: Errand.self)
-        #expect(remark.errand == TypedID(7))
+        #expect(remark.errand == TypedID<Errand>(7))
         try await program.context.collectSaves(of: Remark.self)
         #expect(!remark.isDirty && remark.serverID == 8 && api.notes[8]?["errand"] == 7)
+    }
+
+    @Test func `A new object's own local id stays in a text, and a merged change keeps it`() async throws {
+        let program = try api.start()
+        api.isOnline = false
+        let remark = try newRemark(program, of: nil)
+        remark.text = remark.localID.description
+        let text = remark.text
+        try await remark.save(.queued)
+        let errand = try newErrand(program)
+        try await errand.save(.queued)
+        try await remark.save(.queued) { $0.errand = errand.typedID }
+        api.isOnline = true
+        try await program.replay()
+        try await program.replay()
+        #expect(
+            api.calls.last == StubAPI.Call("POST", "remarks", ["text": .string(text), "errand": 7, "others": []]))
+        try await program.context.collectSaves(of: Errand.self, Remark.self)
+        #expect(remark.serverID == 8 && remark.text == text && !remark.isDirty)
     }
 
     @Test func `A change of an existing object waits for the new object to which it refers`() async throws {
@@ -133,7 +152,7 @@ import Testing
         var events = 0
         let token = remark.observe { event in if event.source == .server { events += 1 } }
         try await errand.save()
-        #expect(remark.errand == TypedID(7) && events == 1 && branch.parent.id == 7)
+        #expect(remark.errand == TypedID<Errand>(7) && events == 1 && branch.parent.id == 7)
         try await remark.save()
         #expect(api.calls.last == StubAPI.Call("POST", "remarks", ["text": "milk", "errand": 7, "others": []]))
         token.cancel()

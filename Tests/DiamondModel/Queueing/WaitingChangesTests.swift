@@ -183,6 +183,24 @@ import Testing
 
     // MARK: Answers
 
+    @Test func `JSON that is merged after the answer replaces what the call has sent`() async throws {
+        api.put(old, at: 7)
+        let (one, other) = (try api.start(), try api.start())
+        let note = try one.context.model(Note.self, from: old)
+        api.isOnline = false
+        try await note.save(.queued) {
+            $0.stars = 1
+            $0.text = "Edited offline"
+        }
+        api.isOnline = true
+        try await other.replay()
+        api.advance(by: .seconds(1))
+        try note.merge(["stars": 2])
+        #expect(note.stars == 1)
+        try await one.context.collectSaves(of: Note.self)
+        #expect(note.stars == 2 && note.text == "Edited offline" && !note.isDirty && !note.hasQueuedSaves)
+    }
+
     /// The answer to the waiting change, and the note after it.
     nonisolated enum Outcome: CaseIterable, Sendable { case confirmed, corrected, refused }
 
@@ -352,6 +370,18 @@ import Testing
         let list = list(program)
         try await list.load()
         #expect(list.map(\.text) == ["Old", "Alpha"] && list[1].serverID == 8 && !list.core.isDirty)
+    }
+
+    @Test func `A list shows a new object once after another context has collected its answer`() async throws {
+        try await queueNewNotes("Alpha")
+        let (one, other) = (try api.start(), try api.start())
+        let (first, second) = (list(one), list(other))
+        try await first.load()
+        try await second.load()
+        #expect(second.map(\.text) == ["Old", "Alpha"] && second[1].isNew)
+        try await one.drain(Note.self)
+        try await second.load(policy: .revalidate)
+        #expect(second.map(\.text) == ["Old", "Alpha"] && second[1].serverID == 8 && !second[1].hasQueuedSaves)
     }
 
     @Test(arguments: [false, true])

@@ -71,6 +71,7 @@ extension ReplayQueue {
         if ids.isEmpty { return }
         try await writer.write { (connection, ledger) throws(SQLiteError) in
             for id in ids {
+                ledger.touch(id)
                 if retained.contains(id) {
                     try ReplayTable.markConsumed(id, at: ledger.now, on: connection)
                 } else {

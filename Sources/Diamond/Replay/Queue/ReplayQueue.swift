@@ -22,6 +22,8 @@ public final class ReplayQueue: Sendable {
     let time: QueueTime
     let writer: ReplayWriter
     let listeners = Broadcast<[ReplayTransition]>()
+    /// The jobs that this process has changed without a transition, such as those whose answers were consumed.
+    let touches = Broadcast<Set<ReplayJob.ID>>()
     let wakeFile: QueueWakeFile
     private let holdsWakeFile: QueueWakeFile
     private let holdWatch = Guarded<HoldWatch?>(nil)
@@ -92,7 +94,10 @@ public final class ReplayQueue: Sendable {
         self.wakeFile = wakeFile
         holdsWakeFile = QueueWakeFile(store.holdsPath, create: create)
         time = QueueTime(clock)
-        writer = ReplayWriter(database, clock: clock, time: time) { [listeners] transitions in
+        writer = ReplayWriter(database, clock: clock, time: time) { [listeners, touches] ledger in
+            if !ledger.touched.isEmpty { touches.send(ledger.touched) }
+            let transitions = ledger.transitions
+            if transitions.isEmpty { return }
             for transition in transitions { activity?.report(.job(transition)) }
             listeners.send(transitions)
             if transitions.contains(where: \.mayMakeWork) { wakeFile.wake() }

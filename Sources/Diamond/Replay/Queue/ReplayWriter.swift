@@ -34,16 +34,16 @@ final class ReplayWriter: Sendable {
     private let database: SQLiteDatabase
     private let clock: ReplayClock
     private let time: QueueTime
-    private let whenCommitted: @Sendable ([ReplayTransition]) -> Void
+    private let whenCommitted: @Sendable (ReplayLedger) -> Void
     private let state = Guarded(State())
     private let queue = DispatchQueue(label: "diamond.replay.writer", qos: .userInitiated)
 
-    /// - Parameter whenCommitted: receives the transitions of each transaction when they are on disk.
+    /// - Parameter whenCommitted: receives the changes of each transaction when they are on disk.
     init(
         _ database: SQLiteDatabase,
         clock: ReplayClock,
         time: QueueTime,
-        whenCommitted: @escaping @Sendable ([ReplayTransition]) -> Void
+        whenCommitted: @escaping @Sendable (ReplayLedger) -> Void
     ) {
         self.database = database
         self.clock = clock
@@ -176,20 +176,20 @@ final class ReplayWriter: Sendable {
                 state.singles.recordWrite(since: start, isAlone: group.count == 1 && state.waiting.isEmpty)
             }
         }
-        let transitions = try commit(waitsIfBusy: waitsIfBusy) { (connection, ledger) throws(SQLiteError) in
+        let ledger = try commit(waitsIfBusy: waitsIfBusy) { (connection, ledger) throws(SQLiteError) in
             for item in group { try item.body(connection, &ledger) }
         }
-        if !transitions.isEmpty { whenCommitted(transitions) }
+        whenCommitted(ledger)
     }
 
     /// Runs a body in one transaction.
     ///
     /// - Parameter waitsIfBusy: whether to wait for another process that writes.
-    /// - Returns: the transitions of the transaction.
+    /// - Returns: the changes of the transaction.
     private func commit(
         waitsIfBusy: Bool,
         _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Void
-    ) throws(ReplayError) -> [ReplayTransition] {
+    ) throws(ReplayError) -> ReplayLedger {
         do throws(SQLiteError) {
             return try database.write(busyTimeout: waitsIfBusy ? nil : .zero) { (connection) throws(SQLiteError) in
                 try ReplayTable.refuseIfSealed(on: connection)
@@ -197,7 +197,7 @@ final class ReplayWriter: Sendable {
                 var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
                 try body(connection, &ledger)
                 try ReplayTable.countTransitions(of: ledger, on: connection)
-                return ledger.transitions
+                return ledger
             }
         } catch {
             throw ReplayError(error)

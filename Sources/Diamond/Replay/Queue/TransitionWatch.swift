@@ -1,9 +1,9 @@
 import DiamondSQLite
 
-/// An observer of the transitions of a queue's jobs that this process makes.
+/// An observer of the changes of a queue's jobs that this process makes.
 package final class TransitionWatch: Sendable {
     private let queue: ReplayQueue
-    private let number: Int
+    private let numbers: (transitions: Int, touches: Int)
     private let changed: Guarded<Set<ReplayJob.ID>>
     private let signal: Signal
 
@@ -13,13 +13,21 @@ package final class TransitionWatch: Sendable {
         self.queue = queue
         self.changed = changed
         self.signal = signal
-        number = queue.listeners.add { transitions in
-            changed.withLock { $0.formUnion(transitions.map(\.jobID)) }
+        let note: @Sendable (Set<ReplayJob.ID>) -> Void = { jobs in
+            changed.withLock { $0.formUnion(jobs) }
             signal.wake()
         }
+        numbers = (queue.listeners.add { note(Set($0.map(\.jobID))) }, queue.touches.add(note))
     }
 
-    deinit { queue.listeners.remove(number) }
+    deinit {
+        queue.listeners.remove(numbers.transitions)
+        queue.touches.remove(numbers.touches)
+    }
+
+    /// A number that changes whenever others have changed the queue: other processes, and other engines of this one.
+    /// `nil` if it is not known at the moment.
+    package var versionByOthers: Int64? { queue.database.versionByOthers }
 
     /// Returns the jobs that have changed since the last call.
     package func takeChanges() -> Set<ReplayJob.ID> {

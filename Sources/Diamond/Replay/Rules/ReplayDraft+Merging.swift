@@ -18,7 +18,7 @@ extension ReplayDraft {
         let new = try Self.request(from: request)
         switch (earlier.method, new.method) {
         case (.post, .put), (.post, .patch), (.put, .patch):
-            return .one(try draft(of: changes(of: new, appliedTo: earlier), rules, mergedInto: earlier.replay))
+            return .one(try draft(of: changes(of: new, appliedTo: earlier), rules, mergedInto: earlier))
         case (.put, .put), (.patch, .patch):
             var request = changes(of: earlier, addedTo: new)
             request.replay.awaits.formUnion(earlier.replay.awaits)
@@ -37,20 +37,21 @@ extension ReplayDraft {
 
     /// Returns the draft of a merged request.
     ///
-    /// - Parameter earlier: the policy of the request into which this one is merged, if the URL of that one stays;
-    ///   `nil` otherwise.
+    /// - Parameter earlier: the request into which this one is merged, if the URL of that one stays; `nil` otherwise.
     private func draft(
-        of request: Request, _ rules: KeyRules, mergedInto earlier: ReplayPolicy? = nil
+        of request: Request, _ rules: KeyRules, mergedInto earlier: Request? = nil
     ) throws(ReplayError) -> ReplayDraft {
         var request = request
         let awaits = request.replay.awaits
         request.replay = policy
         request.replay.awaits.formUnion(awaits)
         if let earlier {
-            request.replay.metadata = earlier.metadata
-            request.replay.creates = earlier.creates
-            // The object has no id that its own creation could contain.
-            if let own = earlier.creates?.localID, awaits.union(policy.awaits).contains(own) {
+            request.replay.metadata = earlier.replay.metadata
+            request.replay.creates = earlier.replay.creates
+            if let own = earlier.replay.creates?.localID, request.replay.awaits.remove(own) != nil,
+                // The object has no id that its own creation could contain, except as the client's own text.
+                !earlier.localIDs.contains(own)
+            {
                 request.body = request.body?.jsonValue.map { .json($0.replacing([own: .null])) } ?? request.body
             }
         }

@@ -9,12 +9,16 @@ struct ReplayLedger: Sendable {
     /// The time since the machine was started, in milliseconds, by a clock that cannot be set.
     let uptime: Int64
     private(set) var transitions: [ReplayTransition] = []
+    /// The jobs with other changes that contexts of models have to know.
+    private(set) var touched: Set<Int64> = []
 
     init(now: Int64, lead: Int64 = 0, uptime: Int64) {
         self.now = now
         self.lead = lead
         self.uptime = uptime
     }
+
+    mutating func touch(_ id: Int64) { touched.insert(id) }
 
     mutating func note(_ verb: ReplayTransition.Verb, of row: ReplayRow, from: ReplayState?) {
         note(verb, of: row.id, from: from, to: row.state, reason: row.reason)

@@ -179,9 +179,11 @@ extension ReplayTable {
         let creators = try connection.statement(
             "SELECT id FROM job WHERE creates = ? AND creates <> '' AND state = 4 AND reason = 'finished'")
         try creators.bind(name, at: 1)
-        for creator in try Self.ids(in: creators) { try note(id, inMetadataOf: creator, on: connection) }
+        for creator in try Self.ids(in: creators) {
+            try note(id, inMetadataOf: creator, on: connection)
+            ledger.touch(creator)
+        }
         for job in try jobs(awaiting: name, on: connection) {
-            // A request that only a newer program can decode keeps its edge.
             guard var row = try checkedRow(job, on: connection, ledger: &ledger), row.state != .done,
                 try rewrite(&row, ids, on: connection, ledger: &ledger)
             else { continue }
@@ -216,7 +218,8 @@ extension ReplayTable {
 
     /// Puts ids into the request of a job, and into what is shown of it.
     ///
-    /// - Returns: whether the request could be read. Otherwise the job is in review now.
+    /// - Returns: whether the request could be read. Otherwise the job is in review now, or dead. A newer program that
+    ///   can decode the request puts the ids into it when it redrives the job.
     private static func rewrite(
         _ row: inout ReplayRow, _ ids: [String: JSONValue], on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
@@ -224,7 +227,14 @@ extension ReplayTable {
         guard let old = try checkedRequest(of: row, on: connection, ledger: &ledger) else { return false }
         guard let request = (try? Request(json: old))?.replacing(ids), let json = try? request.json(),
             var details = try details(of: row.id, on: connection)
-        else { return false }
+        else {
+            if row.awaitsIDs {
+                row.state = .dead
+                row.reason = .undecodable
+                try save(row, verb: .fail, from: .held, on: connection, ledger: &ledger)
+            }
+            return false
+        }
         details.url = details.url.replacing(inURL: ids)
         details.metadata = text(.object(request.replay.metadata))
         let stored = try StoredDetails(details, uniqueKey: nil, request: json, of: row.id, on: connection)

@@ -349,6 +349,17 @@ import Testing
         #expect(try queue.job(1)?.state == .ready)
     }
 
+    @Test func `an object's own local id stays in a creation that the app has sent it with`() async throws {
+        let queue = try fixture.engine().queue()
+        var first = creation(Self.task, of: "tasks", ["title": "a", "client": .string(Self.task)])
+        first.replay.awaits = []
+        try await queue.enqueue(first)
+        try await queue.enqueue(call(.patch, "tasks/\(Self.task.urlSegment)", ["n": 1], key: Self.task))
+        let request = try #require(try queue.request(of: 1))
+        #expect(request.body == .json(["title": "a", "client": .string(Self.task), "n": 1]))
+        #expect(try queue.job(1)?.state == .ready && request.replay.awaits.isEmpty)
+    }
+
     // MARK: Merging
 
     @Test func `a later change decides for which objects a call waits`() async throws {
@@ -408,6 +419,33 @@ import Testing
         await (try engine.replayer()).replay()
         #expect(arrived.withLock { $0.last } == #"POST remarks {"task":7,"text":"b"}"#)
         #expect(try queue.job(1)?.metadata["id"] == 7 && queue.job(2)?.metadata["localID"] == .string(Self.remark))
+        await engine.close()
+    }
+
+    /// A newer program has written it.
+    @Test func `a request that cannot be decoded fails when its id is known, and can be redriven`() async throws {
+        _ = serve()
+        let engine = fixture.engine()
+        let queue = try engine.queue()
+        try await queue.enqueue([creation(), remark()])
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE payload SET request = CAST('{\"version\": 9}' AS BLOB) WHERE job = 2")
+            try ReplayTable.reseal(on: connection)
+        }
+        await (try engine.replayer()).replay()
+        #expect(try queue.job(2)?.state == .dead && queue.job(2)?.reason == .undecodable)
+        let written = try remark().json()
+        let isIntact = try queue.database.write { (connection) throws(SQLiteError) in
+            let statement = try connection.statement("UPDATE payload SET request = ? WHERE job = 2")
+            try statement.bind(written, at: 1)
+            try statement.run()
+            try ReplayTable.reseal(on: connection)
+            return try ReplayTable.storedRow(2, on: connection)?.isIntact
+        }
+        #expect(isIntact == true)
+        try await queue.redrive(2)
+        #expect(try queue.request(of: 2)?.body == .json(["text": "b", "task": 7]))
+        #expect(try queue.job(2)?.state == .ready)
         await engine.close()
     }
 
