@@ -1,16 +1,18 @@
 /// A first-in, first-out queue. Appending and removing take amortized constant time.
-struct FIFOQueue<Element> {
+package struct FIFOQueue<Element> {
     private var elements: [Element?] = []
     private var start = 0
 
-    var count: Int { elements.count - start }
-    var isEmpty: Bool { start == elements.count }
+    package init() {}
+
+    package var count: Int { elements.count - start }
+    package var isEmpty: Bool { start == elements.count }
     /// The element that is removed next.
-    var first: Element? { isEmpty ? nil : elements[start] }
+    package var first: Element? { isEmpty ? nil : elements[start] }
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    package mutating func append(_ element: Element) { elements.append(element) }
 
-    mutating func popFirst() -> Element? {
+    package mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let first = elements[start]
         elements[start] = nil

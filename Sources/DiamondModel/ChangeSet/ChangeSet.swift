@@ -171,7 +171,7 @@ final class CollectionChanges {
 
 /// An event of a collection.
 public enum CollectionEvent<Object: Model> {
-    /// The collection is about to change for the first time in a transaction.
+    /// The collection is about to change for the first time in a transaction. Do not change it in the observer.
     case willChange
     /// The transaction has ended.
     case didChange(ChangeSet<Object>)

@@ -159,7 +159,7 @@ extension CollectionCore {
     }
 
     func removeAll(where isRemoved: (Model) -> Bool) -> [Model] {
-        let gone = order.filter { isRemoved($0.model) }
+        let gone = Array(order).filter { isRemoved($0.model) }
         transaction {
             for entry in gone { remove(entry) }
         }

@@ -23,13 +23,18 @@ extension CollectionCore {
         guard var synced = syncedIDs, !models.isEmpty else { return }
         let changed = Set(models.flatMap { $0.tracking.ids })
         synced.removeAll(where: changed.contains)
-        var known = Set(synced)
+        let known = Set(synced)
         let current = ids
-        for (index, id) in current.enumerated() where changed.contains(id) {
-            let isLast = !current[(index + 1)...].contains(where: known.contains)
-            let previous = current[..<index].last(where: known.contains)
-            synced.insert(id, at: isLast ? synced.count : previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
-            known.insert(id)
+        let lastKnown = current.lastIndex(where: known.contains) ?? -1
+        var previous: ModelID?
+        for (index, id) in current.enumerated() {
+            let isChanged = changed.contains(id)
+            guard isChanged || known.contains(id) else { continue }
+            if isChanged {
+                let isLast = index > lastKnown
+                synced.insert(id, at: isLast ? synced.count : previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
+            }
+            previous = id
         }
         syncedIDs = synced
         compareSyncedMembers()

@@ -211,7 +211,8 @@ extension CollectionCore {
 
     func markSynced() {
         hasChangedMembers = false
-        for entry in order { entry.model.markSynced() }
+        // Not the entries: an observer may remove some of them.
+        for model in allModels { model.markSynced() }
     }
 
     func hasEqualModels(to other: CollectionCore) -> Bool {

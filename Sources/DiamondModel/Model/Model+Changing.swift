@@ -178,7 +178,12 @@ extension Model {
     }
 
     private func report(_ event: ModelEvent) {
-        if !event.changes.isEmpty { tracking.observers?.notify(event) }
+        if !event.changes.isEmpty, let observers = tracking.observers {
+            let outer = tracking.isNotifying
+            tracking.isNotifying = true
+            observers.notify(event)
+            tracking.isNotifying = outer
+        }
         if tracking.links.count < 2 {
             tracking.links.first?.takeUnretainedValue().receive(event)
             return

@@ -35,7 +35,7 @@ extension Model {
 
 extension Tracking {
     fileprivate mutating func copyState(from other: borrowing Tracking) {
-        source = other.source
+        members = other.members
         repairs = other.repairs
         dirty = ContiguousArray(other.dirty.map(\.copied))
         serverID = other.serverID

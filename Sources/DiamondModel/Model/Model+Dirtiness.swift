@@ -123,7 +123,8 @@ extension CollectionCore {
                 replaceMembers(elements.map(syncedMembers) ?? allModels.filter { !$0.isNew })
                 hasChangedMembers = false
             }
-            for entry in order { entry.model.rollback([], visited: &visited) }
+            // Not the entries: an observer may remove some of them.
+            for model in allModels { model.rollback([], visited: &visited) }
         }
     }
 

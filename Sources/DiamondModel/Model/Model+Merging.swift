@@ -83,7 +83,8 @@ extension Model {
         let old = modelID
         registrar.withMutation(of: self, keyPath: \Model.serverID) { tracking.serverID = id }
         let new = modelID
-        context?.rekey(self, from: old, to: new)
+        // The collections first: the context notifies its observers, which may change them.
         for link in links { link.receiveID(from: old, to: new) }
+        context?.rekey(self, from: old, to: new)
     }
 }

@@ -42,6 +42,8 @@ struct Tracking: ~Copyable {
     var stateBefore = State()
     /// Whether the state of a nested model has changed in this transaction, or ``Model/saveState``.
     var hasOtherStateChange = false
+    /// Whether observers of the model receive a change, after which its rows are placed again.
+    var isNotifying = false
     /// Whether a change is being forwarded by this model. Breaks cycles.
     var isForwarding = false
     /// Whether the model and its nested models are being read. Breaks cycles.

@@ -1,3 +1,5 @@
+import Diamond
+
 /// The events of a model or collection as an asynchronous sequence, for one consumer in the model's isolation domain.
 ///
 /// Events are buffered without limit until the consumer reads them. The sequence ends when the model or collection is
@@ -7,7 +9,7 @@ public struct EventSequence<Element>: AsyncSequence {
 
     /// The events that the consumer has not read yet.
     final class Buffer {
-        private var waiting: [Element] = []
+        private var waiting = FIFOQueue<Element>()
         private let signal = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         var token: ObserverToken?
 
@@ -18,7 +20,7 @@ public struct EventSequence<Element>: AsyncSequence {
 
         func finish() { signal.continuation.finish() }
 
-        func popFirst() -> Element? { waiting.isEmpty ? nil : waiting.removeFirst() }
+        func popFirst() -> Element? { waiting.popFirst() }
 
         var signals: AsyncStream<Void> { signal.stream }
     }

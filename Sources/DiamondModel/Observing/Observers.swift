@@ -33,7 +33,10 @@ final class Observers<Event> {
 
         func leave() {
             isActive = false
-            observers?.observers.removeAll { $0.seat === self }
+            guard let observers, let index = observers.observers.firstIndex(where: { $0.seat === self }) else { return }
+            let observer = observers.observers.remove(at: index)
+            // Released after the array has changed, because it may own the token of another observer.
+            withExtendedLifetime(observer) {}
         }
     }
 

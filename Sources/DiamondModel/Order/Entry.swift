@@ -59,7 +59,9 @@ final class Entry: OwnerLink {
 
     /// Whether the row is in order among the other sorted rows.
     var isSorted: Bool {
-        pin == nil && (!isWaiting && model.tracking.transactionDepth == 0 || owner?.sorts.isEmpty == true)
+        if pin != nil { return false }
+        let isPlaced = !isWaiting && model.tracking.transactionDepth == 0 && !model.tracking.isNotifying
+        return isPlaced || owner?.sorts.isEmpty == true
     }
 
     override func addCollections(to waiting: inout WaitingCollections) {

@@ -5,7 +5,7 @@ import Observation
 public enum SaveState: Sendable {
     /// The server has all changes.
     case saved
-    /// The object is new or has changes, and no call in the queue has them all.
+    /// The object is new or has changes, and none of its calls is in the queue.
     case unsaved
     /// Calls wait in the queue, the first since this time.
     case waiting(since: Date)

@@ -55,7 +55,7 @@ final class SentObject {
                 value.earlierMembers = own.nestedCollection?.allModels ?? []
                 value.hasLaterMembers = subject !== model && sent.nestedCollection?.hasChangedMembers == true
                 for (_, nested) in sent.nestedModels where visited.insert(ObjectIdentifier(nested)).inserted {
-                    let isWhole = nested.tracking.source == nil
+                    let isWhole = !nested.tracking.hasSource
                     let object = SentObject(nested, isWhole: isWhole, originals: originals, visited: &visited)
                     if object.newJSON != nil || !object.values.isEmpty { value.nested.append(object) }
                 }
@@ -92,14 +92,14 @@ final class SentObject {
             let id = object[type(of: child).idKey].flatMap(ModelID.init(json:))
             if id != nil, id == child.serverID { value.isSet = true }
             if id == nil || id == child.serverID {
-                value.nested = [SentObject(queued: object, of: child, isNew: child.tracking.source == nil)]
+                value.nested = [SentObject(queued: object, of: child, isNew: !child.tracking.hasSource)]
             }
         } else if let core = slot.nestedCollection, case .array(let elements) = json {
             let sent = core.members(sentAs: elements)
             // A sent member that was removed since still has to be removed on the server.
             value.members = sent.count == elements.count ? sent.map(\.0) : []
             value.nested = sent.map { member, object in
-                SentObject(queued: object, of: member, isNew: member.tracking.source == nil)
+                SentObject(queued: object, of: member, isNew: !member.tracking.hasSource)
             }
         }
         return value

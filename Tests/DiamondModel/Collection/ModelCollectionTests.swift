@@ -71,6 +71,15 @@ import Testing
         #expect(ids == [1, 2, 3, 4, 5])
     }
 
+    @Test func `a row that an observer of a changed row adds is in order`() throws {
+        items.sortKeys = [.by(\.rank, named: "rank")]
+        let added = Item.make(6, rank: 8)
+        let token = items[2].observe { [items] _ in _ = try? items.add(added) }
+        items[2].rank = 100
+        #expect(ids == [5, 4, 2, 6, 1, 3])
+        token.cancel()
+    }
+
     @Test func `a row that was put somewhere by hand stays until its sort key changes`() throws {
         items.sortKeys = [.by(\.rank, named: "rank")]
         try items.append(Item.make(6, rank: 0))

@@ -42,6 +42,17 @@ import Testing
         token.cancel()
     }
 
+    @Test func `a model that an observer of ids removes is in its collection under no id`() throws {
+        let city = City()
+        let cities = try ModelCollection([city], context: context)
+        let local = city.modelID
+        let token = context.observeIDs { $0.model.leaveCollections() }
+        try city.merge(["id": 9])
+        #expect(cities.isEmpty && cities.allModels.isEmpty)
+        #expect(cities[id: local] == nil && cities[id: 9] == nil)
+        token.cancel()
+    }
+
     @Test(arguments: [
         (#"{"name": "x"}"#, ModelError.Code.missingID), (#"{"id": null}"#, .missingID), (#"{"id": ""}"#, .missingID),
         (#"{"id": 1.5}"#, .missingID), (#"{"id": [1]}"#, .missingID), (#"{"id": 1844674407370955161.5}"#, .missingID),

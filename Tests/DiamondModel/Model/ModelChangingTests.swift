@@ -94,6 +94,22 @@ import Testing
         #expect(city.json["population"] == 6)
     }
 
+    @Test(arguments: [false, true])
+    func `an observer may remove a member while all are marked as synced or rolled back`(_ isRollback: Bool) throws {
+        let city = try City(json: ["districts": [["id": 1], ["id": 2], ["id": 3]]])
+        let districts = city.districts
+        let models = districts.allModels
+        for district in models { district.name = "new" }
+        let tokens = [
+            models[0].observe { _ in districts.remove(models[1]) },
+            districts.observe { _ in districts.remove(models[1]) },
+        ]
+        if isRollback { city.rollback() } else { city.markSynced() }
+        #expect(districts.allModels == [models[0], models[2]])
+        #expect(!models[2].isDirty)
+        for token in tokens { token.cancel() }
+    }
+
     @Test func `a rollback restores all properties, or the given ones`() {
         city.name = "Kyoto"
         city.population = 6

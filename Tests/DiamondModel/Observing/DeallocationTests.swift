@@ -111,6 +111,20 @@ import Testing
         #expect(watch.alive.isEmpty)
     }
 
+    @Test func `an observer that owns the token of another one is canceled with it`() {
+        let person = Person()
+        var heard = 0
+        func observer(owning token: ObserverToken) -> (ModelEvent) -> Void {
+            { _ in withExtendedLifetime(token) { heard += 1 } }
+        }
+        let token = person.observe(observer(owning: person.observe { _ in heard += 1 }))
+        person.name = "A"
+        #expect(heard == 2)
+        token.cancel()
+        person.name = "B"
+        #expect(heard == 2)
+    }
+
     @Test func `a table and its collection are deallocated`() throws {
         do {
             let items = try ModelCollection((1...5).map { Item.make($0) })
