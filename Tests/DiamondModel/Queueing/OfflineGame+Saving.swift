@@ -22,13 +22,14 @@ extension OfflineGame {
         let isQueued =
             mode.queues || !twin.calls(tag).isEmpty || twin.waitsForParent(tag) || twin.isAwaited(tag)
         server.withState { $0.losesPosts = isQueued }
+        let actual: Values = ["text": .string(piece.text), "stars": JSONValue(piece.stars)]
         let error = await failure { try await piece.save(mode) { $0.setValues(values) } }
         try await settle()
         guard isQueued else { return finishDirect(tag, values, error) }
         twin.collect(tag)
         let before = OfflineTwin.defaults.keys.reduce(into: Values()) { before, name in
             let shown = twin.shown(name, of: tag)
-            before[name] = shown.count == 1 ? shown.first : nil
+            before[name] = shown.count == 1 ? shown.first : actual[name]
         }
         twin.edit(tag, values)
         let isAdded = twin.enqueue(tag)

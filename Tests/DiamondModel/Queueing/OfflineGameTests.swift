@@ -4,17 +4,17 @@ import Testing
 /// Objects that refer to each other, loaded, edited, created, deleted and saved in every mode, while the network comes
 /// and goes, the server refuses calls and loses answers, programs are killed, and users change.
 @ModelActor
-@Suite(.timeLimit(.minutes(Effort.rounds(2, soaking: 60)))) struct OfflineGameTests {
+@Suite(.timeLimit(.minutes(Effort.rounds(10, soaking: 60)))) struct OfflineGameTests {
     private func play(_ seed: UInt64, steps: Int) async throws {
         let game = try OfflineGame(seed: seed)
         await game.play(steps: steps)
         #expect(game.violations.isEmpty, "DIAMOND_SEED=\(seed)\n\(game.log.joined(separator: "\n"))")
     }
 
-    /// Games of 30 steps: 200 in the short form of both tests, and 10⁵ steps in the long form.
+    /// Games of 30 steps: 60 in the short form of both tests, and 10⁵ steps in the long form.
     @Test(arguments: 0..<20)
     func `A program shows what the server has and what waits, after any steps`(_ part: Int) async throws {
-        let games = Effort.rounds(9, soaking: 150)
+        let games = Effort.rounds(2, soaking: 150)
         for game in 0..<games {
             try Task.checkCancellation()
             try await play(UInt64(part * games + game), steps: 30)
