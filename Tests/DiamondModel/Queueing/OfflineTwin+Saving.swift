@@ -127,7 +127,8 @@ extension OfflineTwin {
         for name in call.values.keys where Self.defaults[name] != nil {
             let value = before[name] ?? .null
             let base = rows[tag]?.base?[name] ?? Self.defaults[name]
-            rows[tag]?.edits[name] = value == base ? nil : value
+            // `nil` would be the JSON value here.
+            if value == base { rows[tag]?.edits.removeValue(forKey: name) } else { rows[tag]?.edits[name] = value }
         }
     }
 }
