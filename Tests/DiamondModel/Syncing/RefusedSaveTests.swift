@@ -82,8 +82,8 @@ import Testing
         #expect(note.text == expected)
     }
 
-    @Test func `A thousand refused changes return to the confirmed value`() async throws {
-        let (_, note) = try await outcome(Array(repeating: 422, count: 1_000), (0..<1_000).map { "\($0)" })
+    @Test func `many refused changes return to the confirmed value`() async throws {
+        let (_, note) = try await outcome(Array(repeating: 422, count: 200), (0..<200).map { "\($0)" })
         #expect(note.text == "O" && !note.isDirty && note.changedJSON == [:])
     }
 

@@ -19,7 +19,7 @@ import Testing
         #expect(outcome.text.contains("\nfile      replay.sqlite (0600), "))
         #expect(
             outcome.text.contains(
-                #/\nqueue     schema 3, \d+ pages of 4.0 KiB, journal_mode wal\njobs      3 ready\nhealthy\n$/#))
+                #/\nqueue     schema 4, \d+ pages of 4.0 KiB, journal_mode wal\njobs      3 ready\nhealthy\n$/#))
         let report = try #require(try await cachectl.object("doctor"))
         #expect(((report["queue"] as? [String: Any])?["counts"] as? [String: Int])?["ready"] == 3)
         #expect(cachectl.files().allSatisfy { $0.hasPrefix("replay.") })
@@ -103,7 +103,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
         _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         let outcome = try await cachectl("doctor")
-        let complaint = "! the queue's schema has version 0, not 3: 'cachectl queue list' migrates it"
+        let complaint = "! the queue's schema has version 0, not 4: 'cachectl queue list' migrates it"
         #expect(outcome.status == 1 && outcome.text.contains(complaint), "\(outcome.text)")
         #expect(try await cachectl("queue", "list").status == 0)
         #expect(try await cachectl("doctor").status == 0)
