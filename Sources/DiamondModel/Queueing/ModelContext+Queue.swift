@@ -16,8 +16,10 @@ extension ModelContext {
         _ = try await identity(for: type)
         try refreshCalls(isWhole: true)
         follow()
-        let new = newModels(of: type, in: nil)
         let name = overlay.name(of: type)
+        // Answers that came earlier are announced by no change of the queue.
+        if engine?.replaysAutomatically == true { await collectEnded() }
+        let new = newModels(of: type, in: nil)
         let calls = overlay.calls.all.filter { $0.subject.type == name }
         var known: Set<Model> = []
         // Refused new objects have no calls.
