@@ -53,6 +53,10 @@ extension JSONValue {
         guard let last = path.split(separator: "/").last, let text = last.removingPercentEncoding, !text.isEmpty
         else { return nil }
         // A text such as `007` is no number.
-        self = UInt64(text).flatMap { String($0) == text ? JSONValue($0) : nil } ?? .string(text)
+        if let number = UInt64(text), String(number) == text {
+            self = JSONValue(number)
+        } else {
+            self = .string(text)
+        }
     }
 }
