@@ -552,6 +552,25 @@ import Testing
         #expect(texts == (result.isEmpty ? [] : [result]))
     }
 
+    @Test(arguments: [
+        ("POST", #"POST {"a":1,"d":{"f":2}}"#), ("PUT", #"PUT {"a":1,"d":{"f":2}}"#),
+        ("PATCH", #"PATCH {"a":1,"b":null,"d":{"e":null,"f":2}}"#),
+    ])
+    func `a null removes its member from a creation, and stays in a change`(_ method: String, _ result: String)
+        async throws
+    {
+        let queue = try queue()
+        let bodies: [JSONValue] = [["a": 1, "b": 2, "d": ["e": 1, "f": 2]], ["b": nil, "d": ["e": nil]]]
+        for (method, body) in zip([method, "PATCH"], bodies) {
+            var request = unique("", .merge, method: try #require(HTTPRequest.Method(method)))
+            request.body = .json(body)
+            try await queue.enqueue(request)
+        }
+        let job = try #require(try queue.jobs().first { !$0.state.isEnd })
+        let body = try queue.request(of: job.id)?.body?.encoded() ?? Data()
+        #expect("\(job.method) \(String(decoding: body, as: UTF8.self))" == result)
+    }
+
     @Test func `a merge that is impossible is refused, and changes nothing`() async throws {
         let queue = try queue()
         try await queue.enqueue(unique("", .merge, method: .delete))
