@@ -39,7 +39,7 @@ extension Cache {
                 if selection == .all { try Self.deleteOrphans(in: file) }
                 // Also if nothing was erased: an earlier call may have failed after it erased the entries.
                 try eviction.vacuumAll()
-                if case .identity = selection.criterion { try Self.overwriteErased(file, eviction) }
+                if case .identity = selection.criterion { try Self.overwriteErased(in: file, by: eviction) }
                 return count
             }
         }
@@ -69,7 +69,7 @@ extension Cache {
     }
 
     /// Rewrites a file in clear if rows of an identity were erased that are not overwritten.
-    private static func overwriteErased(_ file: CacheFile, _ eviction: Eviction) throws(CacheError) {
+    private static func overwriteErased(in file: CacheFile, by eviction: Eviction) throws(CacheError) {
         guard file.seal == nil, try file.read(CacheTable.erasure) != nil else { return }
         do throws(CacheError) {
             try file.rewrite()
@@ -88,7 +88,7 @@ extension Cache {
         // Detached, because it outlives the code that opens the cache, whose task-local values are not its own.
         Task.detached { [file, eviction, writer, activity] in
             do throws(CacheError) {
-                try await writer.alone { () throws(CacheError) in try Self.overwriteErased(file, eviction) }
+                try await writer.alone { () throws(CacheError) in try Self.overwriteErased(in: file, by: eviction) }
             } catch {
                 activity.report(.cacheFailed(reason: error.message))
             }

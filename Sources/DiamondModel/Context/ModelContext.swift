@@ -49,7 +49,7 @@ public final class ModelContext: Observable {
     var reviews: [ReplayJob.ID: Date] = [:]
     /// The server's ids of the objects that were created on this device, by local id.
     var serverIDs: [String: JSONValue] = [:]
-    /// Those that are not in the properties of referring objects yet, while a response is being applied.
+    /// The server's ids that are not in the properties of referring objects yet, while a response is being applied.
     var newIDs: [String: JSONValue] = [:]
     var isNotingIDs = false
     /// Whether a class has properties that refer to other objects.

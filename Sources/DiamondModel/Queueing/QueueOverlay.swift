@@ -243,7 +243,9 @@ extension ModelContext {
                 !overlay.calls.calls(of: name, ids: call.subject.ids).endInDeletion
             else { continue }
             let object = call.request.flatMap { try? type.object(in: $0)?.modelObject() }
-            if let model = existing(type, for: call.subject) ?? object.flatMap({ newModel(call.subject, type, $0) }) {
+            if let model = existing(type, for: call.subject)
+                ?? object.flatMap({ newModel(for: call.subject, as: type, from: $0) })
+            {
                 models.append(model)
             }
         }
@@ -251,7 +253,10 @@ extension ModelContext {
         // From now on, a collection or the app has them.
         overlay.refused.removeAll { call in refused.contains { $0.jobID == call.jobID } }
         for call in refused {
-            guard let model = existing(type, for: call.subject) ?? newModel(call.subject, type, call.object) else {
+            guard
+                let model = existing(type, for: call.subject)
+                    ?? newModel(for: call.subject, as: type, from: call.object)
+            else {
                 continue
             }
             model.noteFailure(call.failure)
@@ -261,7 +266,7 @@ extension ModelContext {
     }
 
     /// Creates a new object from a queued call; `nil` if the call has no object of the class.
-    func newModel(_ subject: QueuedSubject, _ type: Model.Type, _ object: [String: JSONValue]) -> Model? {
+    func newModel(for subject: QueuedSubject, as type: Model.Type, from object: [String: JSONValue]) -> Model? {
         guard let model = try? type.decoded(from: .object(object)) else { return nil }
         model.becomeNew(subject)
         guard (try? register(model)) != nil else { return nil }

@@ -102,7 +102,7 @@ struct SaveCollector {
         context.overlay.calls.noteAnswer(of: answered.stored.job.id)
         do {
             if model == nil, answered.subject.call == .create, answered.stored.request != nil {
-                model = context.newModel(answered.subject, type, answered.sent ?? [:])
+                model = context.newModel(for: answered.subject, as: type, from: answered.sent ?? [:])
             }
             try applyAnswer(answered, to: model)
             return save(answered, of: model)

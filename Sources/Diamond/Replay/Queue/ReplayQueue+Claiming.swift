@@ -186,7 +186,7 @@ extension ReplayQueue {
                     error.code, "the outcome of job \(job.id) cannot be written: \(error.message)")
                 reportFailure(failure)
                 report(failure)
-                if tries == 0, error.isTransientWhenOpen { note(outcome, answer, of: job) }
+                if tries == 0, error.isTransientWhenOpen { note(outcome, with: answer, of: job) }
                 // A newer program has migrated the file, or a program with a seal has sealed it. It rescues the job
                 // once this owner is dropped.
                 if error.code == .newerStore || isLocked(error) {
@@ -212,7 +212,7 @@ extension ReplayQueue {
 
     /// Records the answer of a job outside of the database, in case this process ends before it has written the
     /// outcome.
-    private func note(_ outcome: ReplayOutcome, _ answer: ReplayAnswer?, of job: ReplayTable.Claimed) {
+    private func note(_ outcome: ReplayOutcome, with answer: ReplayAnswer?, of job: ReplayTable.Claimed) {
         guard let status = outcome.finalStatus else { return }
         // Also if another program has sealed the queue meanwhile: without a content, the record has only numbers.
         let row = try? database.read { (connection) throws(SQLiteError) in

@@ -1,6 +1,6 @@
-import DiamondSQLite
+package import DiamondSQLite
 
-/// Timed transitions of jobs.
+/// Timed transitions of jobs, and the record of the queue's time.
 extension ReplayTable {
     /// Makes the waiting jobs that have reached their time ready.
     static func promote(
@@ -103,5 +103,72 @@ extension ReplayTable {
             """
         )
         return try statement.step() ? statement.optional(0)?.clamped(to: ReplayRow.sensible) : nil
+    }
+
+    // MARK: The record of the time
+
+    package static func queueClock(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueClock? {
+        let statement = try connection.statement("SELECT boot, zero, uptime, wall, doubt, since FROM clock")
+        guard try statement.step() else { return nil }
+        let numbers = (1...5).map { statement.int64($0).clamped(to: ReplayRow.sensible) }
+        return QueueClock(
+            boot: statement.text(0), timeAtBoot: numbers[0], uptime: numbers[1], wall: numbers[2],
+            unconfirmedOffTime: numbers[3], inStepSince: numbers[4])
+    }
+
+    static func save(
+        _ clock: QueueClock, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO clock (id, boot, zero, uptime, wall, doubt, since) VALUES (1, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = excluded.zero, uptime = excluded.uptime,
+                wall = excluded.wall, doubt = excluded.doubt, since = excluded.since
+            """
+        )
+        try statement.bind(clock.boot, at: 1)
+        for (index, number) in [
+            clock.timeAtBoot, clock.uptime, clock.wall, clock.unconfirmedOffTime, clock.inStepSince,
+        ].enumerated() {
+            try statement.bind(number.clamped(to: ReplayRow.sensible), at: Int32(index + 2))
+        }
+        try statement.run()
+    }
+
+    /// Shortens waits that are longer than any rule sets, for example in a file that was written on another machine
+    /// before its clock was set. The new wait is the longest that the job's rule sets.
+    ///
+    /// - Returns: whether there may be more.
+    static func correctTimes(
+        on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(composed: "SELECT id FROM job WHERE \(isTooLate) LIMIT ?2")
+        try statement.bind(ledger.now, at: 1)
+        try statement.bind(batchSize, at: 2)
+        let ids = try Self.ids(in: statement)
+        for id in ids {
+            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .waiting else { continue }
+            row.runAt = ledger.now + ReplayBackoff.delay(after: row.attempts, draw: 1)
+            try save(row, verb: .retry, from: .waiting, on: connection, ledger: &ledger)
+        }
+        return ids.count >= batchSize
+    }
+
+    /// The condition for jobs that wait longer than any rule sets. It excludes jobs that were added for a later time,
+    /// or are held. The first bound value is the current time.
+    private static let isTooLate = """
+        state = 1 AND reason IN ('backoff', 'retryAfter', 'offline', 'returned', 'rescued')
+            AND run_at > ?1 + CASE reason WHEN 'retryAfter' THEN \(ReplayBackoff.longestWait) ELSE \(ReplayBackoff.cap.milliseconds) END
+        """
+
+    /// Returns the number of jobs with impossible times: they wait longer than any rule sets, or were added or changed
+    /// in the future.
+    package static func untimely(at now: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        let statement = try connection.statement(
+            composed: "SELECT count(*) FROM job WHERE (\(isTooLate)) OR enqueued_at > ?1 + ?2 OR changed_at > ?1 + ?2")
+        try statement.bind(now, at: 1)
+        try statement.bind(QueueClock.tolerance, at: 2)
+        return try statement.step() ? Int(statement.int64(0)) : 0
     }
 }
