@@ -9,14 +9,14 @@ package final class SurplusServer: Sendable {
     private let server: RawServer
     private let count = Guarded(0)
     private let request = DispatchSemaphore(value: 0)
-    private let isSent = Gate()
+    private let (isSent, isEnded) = (Gate(), Gate())
 
     /// - Parameters:
     ///   - answer: the response to a request for `/first`.
     ///   - surplus: the bytes after it.
     ///   - isLate: whether they are sent only by ``sendSurplus()``.
     package init(_ answer: String, then surplus: String = second, isLate: Bool) throws {
-        server = try RawServer { [count, request, isSent] connection in
+        server = try RawServer { [count, request, isSent, isEnded] connection in
             count.withLock { $0 += 1 }
             while let head = connection.readHead() {
                 guard head.contains(" /first ") else {
@@ -29,6 +29,7 @@ package final class SurplusServer: Sendable {
                 connection.write(surplus)
                 isSent.open()
             }
+            isEnded.open()
         }
     }
 
@@ -42,4 +43,7 @@ package final class SurplusServer: Sendable {
         request.signal()
         await isSent.wait()
     }
+
+    /// Returns when the client has closed a connection.
+    package func waitForEnd() async { await isEnded.wait() }
 }

@@ -23,6 +23,9 @@ package final class SurplusTLSServer: Sendable {
     package func send(_ text: String) async throws {
         try await channels.withLock { $0.first }?.writeAndFlush(ByteBuffer(string: text)).get()
     }
+
+    /// Returns when the client has closed the first connection.
+    package func waitForEnd() async throws { try await channels.withLock { $0.first }?.closeFuture.get() }
 }
 
 /// One connection, on the server's thread.
