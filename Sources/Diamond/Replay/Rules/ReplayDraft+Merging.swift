@@ -89,7 +89,11 @@ extension JSONValue {
         var members: [String: JSONValue] = [:]
         if case .object(let own) = self { members = own }
         for (name, change) in changes {
-            members[name] = change == .null ? nil : (members[name] ?? .null).merging(change)
+            if change == .null {
+                members.removeValue(forKey: name)
+            } else {
+                members[name] = (members[name] ?? .null).merging(change)
+            }
         }
         return .object(members)
     }
