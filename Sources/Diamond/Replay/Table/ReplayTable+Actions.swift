@@ -39,9 +39,17 @@ extension ReplayTable {
             policy = try renew(&row, on: connection, ledger: ledger)
             try claimName(of: id, on: connection)
         }
+        if action == .release, try !names(awaitedBy: id, on: connection).isEmpty {
+            row.isHeld = true
+            row.reason = .awaitingID
+        }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: action.verb, from: old, on: connection, ledger: &ledger)
-        if let policy, row.awaitsIDs { try link(policy, to: id, on: connection, ledger: &ledger) }
+        if let policy, row.awaitsIDs {
+            try link(policy, to: id, on: connection, ledger: &ledger)
+        } else if action == .release, row.awaitsIDs {
+            try updateReason(of: id, on: connection, ledger: &ledger)
+        }
         return .done(row.state)
     }
 

@@ -53,7 +53,7 @@ extension ReplayTable {
         return members
     }
 
-    private static func names(awaitedBy id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+    static func names(awaitedBy id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
         -> [String]
     {
         let statement = try connection.statement("SELECT name FROM edge WHERE job = ? ORDER BY name")
@@ -267,7 +267,7 @@ extension ReplayTable {
     }
 
     /// Sets the reason of a job that waits for ids. This is no transition of the job itself, but it is reported.
-    private static func updateReason(
+    static func updateReason(
         of id: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard var row = try row(id, on: connection), row.awaitsIDs else { return }
@@ -290,7 +290,9 @@ extension ReplayTable {
         let name = connection.stored(localID, .object)
         for id in try jobs(awaiting: name, on: connection) {
             try removeEdge(from: id, to: name, on: connection)
-            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.awaitsIDs else { continue }
+            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.isHeld, row.state == .held else {
+                continue
+            }
             let own = try metadata(of: id, on: connection)["localID"]
             if row.creates.isEmpty, own != .string(localID) {
                 row.state = .dead

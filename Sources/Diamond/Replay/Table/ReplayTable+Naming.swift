@@ -154,8 +154,9 @@ extension ReplayTable {
         new.attempts = 0
         let awaited = new.awaitsIDs
         if !draft.policy.awaits.isEmpty {
+            // A job that is held continues to be held when the ids are known.
+            if !new.isHeld { new.reason = .awaitingID }
             new.isHeld = true
-            new.reason = .awaitingID
         } else if awaited {
             new.isHeld = false
         }
@@ -166,7 +167,7 @@ extension ReplayTable {
         }
         try updateState(of: &new, on: connection, ledger: ledger)
         try save(new, verb: .edit, from: row.state, on: connection, ledger: &ledger)
-        if awaited || !draft.policy.awaits.isEmpty {
+        if row.isHeld || !draft.policy.awaits.isEmpty {
             try link(draft.policy, to: row.id, on: connection, ledger: &ledger)
         }
     }

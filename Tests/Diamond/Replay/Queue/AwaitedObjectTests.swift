@@ -379,6 +379,41 @@ import Testing
         #expect(try queue.request(of: change)?.body == .json(["task": 5, "n": 1, "m": 1]))
     }
 
+    /// What happens to a held call that needs an id.
+    enum Course: CaseIterable { case released, identified, changed, discarded }
+
+    @Test(arguments: Course.allCases)
+    func `a held call that a later change makes wait for an id stays held until it is released`(
+        _ course: Course
+    ) async throws {
+        let queue = try fixture.engine().queue()
+        try await queue.enqueue(creation())
+        let change = try #require(try await queue.enqueue(call(.patch, "notes/1", ["n": 1])))
+        try await queue.apply(.hold, to: change)
+        try await queue.enqueue(call(.patch, "notes/1", ["task": .string(Self.task)]))
+        #expect(try queue.job(change)?.reason == .held)
+        switch course {
+        case .released:
+            try await queue.apply(.release, to: change)
+            #expect(try queue.job(change)?.reason == .awaitingID)
+            try await queue.assign(7, to: Self.task)
+        case .identified:
+            try await queue.assign(7, to: Self.task)
+            #expect(try queue.job(change)?.reason == .held)
+            try await queue.apply(.release, to: change)
+        case .changed:
+            try await queue.enqueue(call(.patch, "notes/1", ["task": 7]))
+            #expect(try queue.job(change)?.reason == .held)
+            try await queue.apply(.release, to: change)
+        case .discarded:
+            try await queue.discardJobs(awaiting: Self.task)
+            #expect(try queue.job(change)?.state == .dead)
+            return
+        }
+        #expect(try queue.job(change)?.state == .ready)
+        #expect(try queue.request(of: change)?.body == .json(["n": 1, "task": 7]))
+    }
+
     @Test func `a call that needs two objects is sent when both have ids`() async throws {
         let arrived = serve()
         let engine = fixture.engine()
