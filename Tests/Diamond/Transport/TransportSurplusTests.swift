@@ -46,7 +46,7 @@ import Testing
                     if kind.closesOnSurplus { await server.waitForEnd() }
                 }
                 try await expectOwnResponses(transport, server.base, kind)
-                #expect(server.connections == 2, "late: \(isLate)")
+                #expect(kind.mayHaveReplacedOne(server.connections), "late: \(isLate)")
             }
         }
     }
@@ -136,6 +136,10 @@ extension TransportKind {
         false
         #endif
     }
+
+    /// Whether a number of connections is that of one connection and its replacement. async-http-client may open another
+    /// replacement for a request that met the connection while it was being closed.
+    func mayHaveReplacedOne(_ connections: Int) -> Bool { closesOnSurplus ? connections >= 2 : connections == 2 }
 
     /// Returns the body of a response. async-http-client may take a connection that is being closed. The request then
     /// fails unsent, and an engine sends it again.

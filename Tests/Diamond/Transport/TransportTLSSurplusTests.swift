@@ -40,7 +40,7 @@ struct TransportTLSSurplusTests {
     {
         try await run(kind, records) { transport, server in
             try await expectOwnResponses(kind, transport, server)
-            #expect(server.connections == 2)
+            #expect(kind.mayHaveReplacedOne(server.connections))
         }
     }
 
@@ -50,7 +50,7 @@ struct TransportTLSSurplusTests {
             try await server.send(SurplusServer.second)
             if kind.closesOnSurplus { try await server.waitForEnd() }
             try await expectOwnResponses(kind, transport, server)
-            #expect(server.connections == 2)
+            #expect(kind.mayHaveReplacedOne(server.connections))
         }
     }
 
