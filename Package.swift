@@ -120,9 +120,7 @@ let package = Package(
             name: "DiamondSchema",
             dependencies: ["DiamondSQLite"],
             path: "Schema",
-            resources: ["cache-v1", "cache-v2", "cache-v3", "replay-v1", "replay-v2", "replay-v3", "replay-v4"].map {
-                .embedInCode("\($0).sql")
-            }
+            resources: (1...4).flatMap { ["cache-v\($0)", "replay-v\($0)"] }.map { .embedInCode("\($0).sql") }
         ),
         .target(
             name: "Diamond",

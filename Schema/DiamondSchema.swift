@@ -9,11 +9,15 @@ package enum DiamondSchema {
         var configuration = SQLiteConfiguration(
             applicationID: 0x4469_6143,
             migrations: scripts(
-                PackageResources.cache_v1_sql, PackageResources.cache_v2_sql, PackageResources.cache_v3_sql)
+                PackageResources.cache_v1_sql, PackageResources.cache_v2_sql, PackageResources.cache_v3_sql,
+                PackageResources.cache_v4_sql)
         )
         configuration.firstVersionVaries = true
         return configuration
     }()
+
+    /// The first version of the cache with the tables, indexes and triggers of the newest.
+    package static let firstCacheForm: Int64 = 3
 
     /// The configuration of `replay.sqlite`. Its application id reads `DiaQ`. A commit survives a power failure.
     package static let replay: SQLiteConfiguration = {

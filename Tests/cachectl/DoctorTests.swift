@@ -23,7 +23,7 @@ import Testing
         let outcome = try await cachectl("doctor")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.text)")
         for line in [
-            "diamond   0.1.0-dev, schema 3\n", "sqlite    3.", "store     \(path) (0700)\n",
+            "diamond   0.1.0-dev, schema 4\n", "sqlite    3.", "store     \(path) (0700)\n",
             "file      cache.sqlite (0600), ", "file      cache.sqlite-wal (0600), ", " of 8.0 KiB, ",
             "pages; checkpointed from 1000 pages on\n", "application_id 0x44696143\n",
             "settings  journal_mode wal, auto_vacuum incremental, ", "entries   2, bodies 292 KiB\n", "\nhealthy\n",
@@ -96,7 +96,7 @@ import Testing
             { try $0.run("PRAGMA application_id = 1") }
         ),
         (
-            "the schema's version is 0, not 3: 'cachectl verify --repair' sets it",
+            "the schema's version is 0, not 4: 'cachectl verify --repair' sets it",
             { try $0.run("PRAGMA user_version = 0") }
         ),
         (

@@ -92,7 +92,7 @@ import Testing
         ("CREATE TABLE mine (a)", "schema", "the table mine is not part of the schema"),
         ("CREATE VIEW mine AS SELECT 1", "schema", "the view mine is not part of the schema"),
         ("DROP TABLE access", "schema", "the table access is missing"),
-        ("PRAGMA user_version = 0", "header", "the schema's version is 0, not 3"),
+        ("PRAGMA user_version = 0", "header", "the schema's version is 0, not 4"),
         ("PRAGMA application_id = 7", "header", "the application id is 7, not \(0x4469_6143)"),
         ("DELETE FROM fact WHERE name = 'secret'", "secret", "is missing"),
         ("UPDATE fact SET value = x'' WHERE name = 'secret'", "secret", "is missing"),

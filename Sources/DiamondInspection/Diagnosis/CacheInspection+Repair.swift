@@ -13,9 +13,21 @@ extension CacheInspection {
             var repairs: [CacheRepair] = []
             // Each in its own transaction, so that other processes can write in between.
             for finding in findings { repairs.append(try repair(finding, in: database)) }
+            try renewChecksums(in: database)
             return repairs
         } catch {
             throw CacheError(error)
+        }
+    }
+
+    /// Gives the entries of older programs the checksums of their bodies that a new one has.
+    private func renewChecksums(in database: SQLiteDatabase) throws(SQLiteError) {
+        for prefix in try database.read(CacheTable.renewable) {
+            let renewal = try database.read { (connection) throws(SQLiteError) in
+                try CacheTable.renewal(of: prefix, on: connection)
+            }
+            guard let renewal else { continue }
+            try database.write { (connection) throws(SQLiteError) in try CacheTable.write(renewal, on: connection) }
         }
     }
 

@@ -78,7 +78,7 @@ extension CacheTable.Settings {
         guard schemaVersion <= version, schema.hasTables(of: expected) else { return nil }
         if applicationID != id { return "the application id is \(applicationID), not \(id)" }
         // An older file may lack only an index.
-        guard schemaVersion != version, schema.hasAllParts(of: expected) else { return nil }
+        guard schemaVersion < DiamondSchema.firstCacheForm, schema.hasAllParts(of: expected) else { return nil }
         return "the schema's version is \(schemaVersion), not \(version)"
     }
 }

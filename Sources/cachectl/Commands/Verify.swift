@@ -12,8 +12,9 @@ struct Verify: ParsableCommand {
 
             --repair deletes damaged entries, and downloads whose parts are missing or too old. It recreates missing \
             indexes, triggers and tables. It sets a file aside that SQLite reports as malformed, or whose tables have \
-            other columns. Then it reads the store again, and prints the remaining problems. It does not repair \
-            damaged jobs. They are not sent, and stay until you discard them.
+            other columns. It gives the entries of earlier versions the checksums of new entries. Then it reads the \
+            store again, and prints the remaining problems. It does not repair damaged jobs. They are not sent, and \
+            stay until you discard them.
 
             EXAMPLE
               cachectl verify --repair

@@ -22,7 +22,7 @@ import Testing
         ("auto_vacuum is not incremental: the file never shrinks", { $0.settings?.autoVacuum = 1 }),
         ("the journal mode is delete, not wal: readers wait for writers", { $0.settings?.journalMode = "delete" }),
         ("the store's secret is missing", { $0.hasSecret = false }),
-        ("the schema's version is 0, not 3", { $0.settings?.schemaVersion = 0 }),
+        ("the schema's version is 0, not 4", { $0.settings?.schemaVersion = 0 }),
         (
             "50 % of the file is unused",
             {

@@ -13,10 +13,11 @@ struct BodyOutline: Sendable {
     /// The name of the key that seals the body; `nil` for a body in clear.
     let keyID: String?
     let isCompressed: Bool
-    /// The checksums of the chunks, as they are written.
-    let checksums: [Data]
+    /// The checksums of the chunks, as they are written: XXH3, or SHA-256 of an old entry.
+    var checksums: [Data]
     /// The bytes of the chunks, as they are written.
     let sizes: [Int]
+    /// The value of the column `body_digest`.
     let digest: Data
     let checksum: Int64
     let isVisited: Bool
@@ -30,7 +31,7 @@ extension BodyOutline {
         self.init(
             id: row.id, key: row.entry.key, isPartial: true, request: Data(row.entry.request),
             stored: row.entry.stored, keyID: row.seal, isCompressed: row.isCompressed,
-            checksums: row.digest.checksums, sizes: [], digest: row.digest.value, checksum: row.checksum,
-            isVisited: true)
+            checksums: BodyChecksums.each(in: row.checksums.column) ?? [], sizes: [], digest: row.checksums.column,
+            checksum: row.checksum, isVisited: true)
     }
 }

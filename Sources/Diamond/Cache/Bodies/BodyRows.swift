@@ -7,12 +7,12 @@ struct BodyRows: Sendable {
     private enum Content: Sendable {
         case none
         case one(Data)
-        case several([(bytes: Data, checksum: Checksum.Digest)])
+        case several([Data])
     }
 
     private let content: Content
-    /// The digest of the rows as they are written, as ``BodyDigest/value``.
-    let digest: Checksum.Digest
+    /// The checksums of the rows.
+    let checksums: BodyChecksums
 
     /// Creates the rows of a body in clear, uncompressed.
     init(_ body: Data) {
@@ -20,30 +20,26 @@ struct BodyRows: Sendable {
             self.init(chunks: CacheTable.chunks(of: body))
             return
         }
-        self.init(content: body.isEmpty ? .none : .one(body), digest: Checksum.digest(of: body))
+        self.init(body.isEmpty ? .none : .one(body))
     }
 
     init(chunks: [Data]) {
-        guard chunks.count > 1 else {
-            let content = chunks.first.map(Content.one) ?? .none
-            self.init(content: content, digest: Checksum.digest(of: chunks.first ?? Data()))
-            return
+        if chunks.count > 1 {
+            self.init(.several(chunks))
+        } else {
+            self.init(chunks.first.map(Content.one) ?? .none)
         }
-        let rows = chunks.map { (bytes: $0, checksum: Checksum.digest(of: $0)) }
-        self.init(content: .several(rows), digest: Checksum.digest(ofChunks: rows.map(\.checksum)))
     }
 
-    private init(content: Content, digest: Checksum.Digest) {
+    private init(_ content: Content) {
         self.content = content
-        self.digest = digest
-    }
-
-    var checksums: [Checksum.Digest] {
+        var checksums = BodyChecksums()
         switch content {
-        case .none: []
-        case .one: [digest]
-        case .several(let rows): rows.map(\.checksum)
+        case .none: break
+        case .one(let bytes): checksums.add(bytes)
+        case .several(let rows): for bytes in rows { checksums.add(bytes) }
         }
+        self.checksums = checksums
     }
 
     /// The bytes of all rows.
@@ -51,20 +47,18 @@ struct BodyRows: Sendable {
         switch content {
         case .none: 0
         case .one(let bytes): Int64(bytes.count)
-        case .several(let rows): Int64(rows.reduce(0) { $0 + $1.bytes.count })
+        case .several(let rows): Int64(rows.reduce(0) { $0 + $1.count })
         }
     }
 
-    /// Calls a closure with each row.
-    ///
-    /// - Parameter body: receives the row's number, its bytes and, unless it is the only row, its checksum.
+    /// Calls a closure with the number and the bytes of each row.
     func forEach(
-        _ body: (_ number: Int, _ bytes: Data, _ checksum: Checksum.Digest?) throws(SQLiteError) -> Void
+        _ body: (_ number: Int, _ bytes: Data) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
         switch content {
         case .none: break
-        case .one(let bytes): try body(0, bytes, nil)
-        case .several(let rows): for (number, row) in rows.enumerated() { try body(number, row.bytes, row.checksum) }
+        case .one(let bytes): try body(0, bytes)
+        case .several(let rows): for (number, bytes) in rows.enumerated() { try body(number, bytes) }
         }
     }
 }

@@ -50,7 +50,7 @@ package final class BodyWriter {
         row = PartialRow(
             id: outline.id, entry: known, seal: outline.keyID, isCompressed: outline.isCompressed,
             bodySize: Int64(outline.bodySize - (outline.sizes.last ?? 0)),
-            digest: BodyDigest(outline.checksums.dropLast()), checksum: outline.checksum)
+            checksums: BodyChecksums(outline.checksums.dropLast()), checksum: outline.checksum)
     }
 
     deinit {
@@ -60,7 +60,7 @@ package final class BodyWriter {
     }
 
     /// The number of bytes on disk.
-    var writtenSize: Int { min(size, (row?.digest.count ?? 0) * CacheTable.chunkSize) }
+    var writtenSize: Int { min(size, (row?.checksums.count ?? 0) * CacheTable.chunkSize) }
 
     /// A reader of the bytes on disk, also while more are written; `nil` if there are none.
     var writtenReader: BodyReader? {

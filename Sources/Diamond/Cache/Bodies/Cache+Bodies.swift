@@ -63,12 +63,12 @@ extension Cache {
     /// - Throws: `corrupt` if the chunk is damaged: the entry is then dropped.
     func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         guard outline.checksums.indices.contains(number) else { return Data() }
-        if let chunk = try file.chunk(number, of: outline) { return chunk }
-        // Checked after the chunk: if the entry is the same now, it was the same when the chunk was read.
-        let isThere = try file.read { (connection) throws(SQLiteError) in
-            try CacheTable.isThere(outline, on: connection)
+        let stored = try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.chunk(number, of: outline, on: connection)
         }
-        guard isThere else { return nil }
+        guard let stored else { return nil }
+        if let chunk = try file.opened(stored, number: number, of: outline) { return chunk }
+        guard stored.isOfSameBody else { return nil }
         handle(.damaged(reason: "its body's checksum is wrong"), of: outline.key, isPartial: outline.isPartial)
         throw CacheError(.corrupt, "the entry \(outline.key) is damaged, and was dropped: send its request again")
     }

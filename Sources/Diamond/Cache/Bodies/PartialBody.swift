@@ -1,3 +1,6 @@
+import DiamondSQLite
+import Foundation
+
 /// The beginning of a body in the store, left by an unfinished transfer: a partial entry.
 ///
 /// Its complete length and validator are in ``stored``. It is always a prefix, so its size tells which bytes are
@@ -32,8 +35,26 @@ extension Cache {
             return BodyWriter(entry, isReplacing: isReplacing, isResumable: isResumable, cache: self)
         }
         guard let last = try chunk(partial.outline.checksums.count - 1, of: partial.outline) else { throw .entryGone }
+        let renewed = PartialBody(outline: try renewed(partial.outline), size: partial.size)
         return BodyWriter(
-            entry, continuing: partial, last: last, isReplacing: isReplacing, isResumable: isResumable, cache: self)
+            entry, continuing: renewed, last: last, isReplacing: isReplacing, isResumable: isResumable, cache: self)
+    }
+
+    /// Returns an outline with ``BodyChecksums``, which the writer of an old partial body continues. The last chunk is
+    /// written again.
+    private func renewed(_ outline: BodyOutline) throws(CacheError) -> BodyOutline {
+        guard BodyChecksums.isOld(outline.digest) else { return outline }
+        var renewed = outline
+        for number in outline.checksums.indices.dropLast() {
+            let stored = try file.read { (connection) throws(SQLiteError) in
+                try CacheTable.chunk(number, of: outline, on: connection)
+            }
+            guard let bytes = stored?.bytes, BodyChecksums.matches(bytes, outline.checksums[number]) else {
+                throw .entryGone
+            }
+            renewed.checksums[number] = bytes.withUnsafeBytes { BodyChecksums.checksum(of: $0) }
+        }
+        return renewed
     }
 
     /// Whether the store may have partial bodies. A partial body of another process is known after a tenth of a second.

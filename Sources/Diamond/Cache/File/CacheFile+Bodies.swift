@@ -15,7 +15,7 @@ extension CacheFile {
     func stored(_ chunk: Data, of row: PartialRow) throws(CacheError) -> Data {
         let chunk = row.isCompressed ? BodyCompression.pack(chunk) : chunk
         guard let sealing else { return chunk }
-        return try sealed { try sealing.sealed(chunk, key: row.entry.key, number: row.digest.count) }
+        return try sealed { try sealing.sealed(chunk, key: row.entry.key, number: row.checksums.count) }
     }
 
     /// Returns the response of a row without its body, as it is written, and computes the row's checksum.
@@ -25,7 +25,7 @@ extension CacheFile {
         if isPartial { stored.flags.insert(.partial) }
         let key = row.entry.key
         let size = row.bodySize
-        let digest = row.digest.value
+        let digest = row.checksums.column
         if let sealing {
             stored.headerBlock = try sealed {
                 try sealing.headers(of: stored, key: key, bodySize: size, digest: digest)
@@ -48,11 +48,10 @@ extension CacheFile {
     /// Returns a chunk, opened and decompressed; `nil` if it is missing or damaged.
     ///
     /// - Throws: `cannotSeal` if the seal cannot open it now, which does not mean that it is damaged.
-    func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
-        let bytes = try read { (connection) throws(SQLiteError) in
-            try CacheTable.chunk(number, of: outline.id, on: connection)
-        }
-        guard let bytes, Checksum.digest(of: bytes) == outline.checksums[number] else { return nil }
+    func opened(
+        _ chunk: CacheTable.StoredChunk, number: Int, of outline: BodyOutline
+    ) throws(CacheError) -> Data? {
+        guard let bytes = chunk.bytes, BodyChecksums.matches(bytes, outline.checksums[number]) else { return nil }
         guard let opened = try opened(bytes, number: number, of: outline) else { return nil }
         return outline.isCompressed ? BodyCompression.unpack(opened) : opened
     }
@@ -76,6 +75,10 @@ extension Sealing {
     func opened(_ chunk: Data, keyID: String, key: RequestKey, number: Int) throws -> Data {
         var rest = chunk[...]
         let frame = try nextFrame(of: &rest, keyID: keyID)
+        // Nothing authenticates bytes after the frame, which could give another chunk the checksum of this one.
+        guard rest.isEmpty else {
+            throw CacheSealError(.notAuthentic, "a value sealed with the key '\(keyID)' is too long: drop it")
+        }
         return try seal.open(frame, keyID: keyID, context: context(.body, of: key, number: number))
     }
 }

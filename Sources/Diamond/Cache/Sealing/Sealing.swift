@@ -5,9 +5,9 @@ package import Foundation
 ///
 /// URL and canonical form are one sealed value, the headers another, and each chunk of the body is one more. Each is
 /// bound to its key, its column and its number. The headers are also bound to the row's status, times and sizes, to the
-/// flags in ``Checksum/coveredFlags``, and to the digest of the sealed body. So none of these can be changed, or moved
-/// to another row. The values that are found by name are keyed digests: tags, identities, URLs and hosts. A reader of
-/// the file sees which entries share one, but cannot guess and test the value.
+/// flags in ``Checksum/coveredFlags``, and to the checksums of the sealed body. So none of these can be changed, or
+/// moved to another row. The values that are found by name are keyed digests: tags, identities, URLs and hosts. A
+/// reader of the file sees which entries share one, but cannot guess and test the value.
 package struct Sealing: Sendable {
     enum Column: String { case request, headers, body, download, tag, identity, url, host }
 
@@ -56,7 +56,7 @@ package struct Sealing: Sendable {
         sealed.stored.body = Data()
         var row = CacheRow(sealed, seal: seal.keyID, chunks: chunks)
         row.entry.stored.headerBlock = try headers(
-            of: entry.stored, key: entry.key, bodySize: row.body.size, digest: Data(row.body.digest))
+            of: entry.stored, key: entry.key, bodySize: row.body.size, digest: row.body.checksums.column)
         return row
     }
 

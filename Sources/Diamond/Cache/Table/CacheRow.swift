@@ -14,7 +14,7 @@ struct CacheRow: Sendable {
         body = BodyRows(chunks: chunks)
     }
 
-    var checksum: Int64 { entry.checksum(bodySize: body.size, digest: body.digest) }
+    var checksum: Int64 { entry.checksum(bodySize: body.size, digest: body.checksums.column) }
 }
 
 extension CacheEntry {

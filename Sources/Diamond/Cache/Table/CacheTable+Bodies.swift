@@ -26,7 +26,7 @@ extension CacheTable {
         )
         try bind(stored, to: statement, from: 1)
         try statement.bind(row.bodySize, at: 8)
-        try statement.bind(row.digest.value, at: 9)
+        try statement.bind(row.checksums.column, at: 9)
         try statement.bind(row.checksum, at: 10)
         try statement.bind(Int64(isPartial ? 1 : 0), at: 11)
         try statement.bind(Int64(isVisited ? 1 : 0), at: 12)
@@ -40,20 +40,18 @@ extension CacheTable {
     /// Writes a chunk: a new one, or the last one with more bytes.
     static func putChunk(
         _ bytes: Data,
-        checksum: Checksum.Digest,
         number: Int,
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
-            INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET checksum = excluded.checksum, bytes = excluded.bytes
+            INSERT INTO body (id, bytes) VALUES (?, ?)
+            ON CONFLICT (id) DO UPDATE SET checksum = NULL, bytes = excluded.bytes
             """
         )
         try statement.bind(id << chunkBits + Int64(number), at: 1)
-        try statement.bind(checksum, at: 2)
-        try statement.run(lending: bytes, at: 3)
+        try statement.run(lending: bytes, at: 2)
     }
 
     /// Removes the whole entry of a key, which another one replaces.
@@ -104,14 +102,33 @@ extension CacheTable {
 
     // MARK: Reading
 
+    /// A chunk as it was read.
+    struct StoredChunk {
+        /// `nil` if its row is missing.
+        let bytes: Data?
+        /// Whether the entry has the body that was looked up.
+        let isOfSameBody: Bool
+    }
+
+    /// Returns a chunk of an entry in one snapshot with the entry: its id may have passed to another one. `nil` if the
+    /// entry is gone.
     static func chunk(
         _ number: Int,
-        of id: Int64,
+        of outline: BodyOutline,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Data? {
-        let statement = try connection.statement("SELECT bytes FROM body WHERE id = ?")
-        try statement.bind(id << chunkBits + Int64(number), at: 1)
-        return try statement.step() ? statement.data(0) : nil
+    ) throws(SQLiteError) -> StoredChunk? {
+        let statement = try connection.statement(
+            """
+            SELECT bytes, body_digest = ? FROM entry LEFT JOIN body ON body.id = ? WHERE entry.id = ? AND key = ?
+            """
+        )
+        try statement.bind(outline.digest, at: 1)
+        try statement.bind(outline.id << chunkBits + Int64(number), at: 2)
+        try statement.bind(outline.id, at: 3)
+        try statement.bind(outline.key, at: 4)
+        guard try statement.step() else { return nil }
+        return StoredChunk(
+            bytes: statement.isNull(0) ? nil : statement.data(0), isOfSameBody: statement.int64(1) != 0)
     }
 
     /// Returns the row of an entry and the rows of its body, all in one snapshot. No chunk is read: SQLite finds
@@ -125,7 +142,8 @@ extension CacheTable {
         let rows = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, entry.checksum, is_visited, body.checksum, length(bytes), seal, entry.id, body.id
+                iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, length(bytes),
+                seal, entry.id, body.id
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE key_prefix = ? AND variant = 0 AND is_partial = ? ORDER BY body.id
             """
@@ -136,15 +154,6 @@ extension CacheTable {
         var row = OutlineRow(row: rows, isPartial: isPartial)
         while row.readChunk(from: rows), try rows.step() {}
         return row
-    }
-
-    /// Whether the entry on disk still has the body that was looked up, by its digest.
-    static func isThere(_ outline: BodyOutline, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("SELECT 1 FROM entry WHERE id = ? AND key = ? AND body_digest = ?")
-        try statement.bind(outline.id, at: 1)
-        try statement.bind(outline.key.bytes, at: 2)
-        try statement.bind(outline.digest, at: 3)
-        return try statement.step()
     }
 
     // MARK: Leftovers of transfers

@@ -74,7 +74,7 @@ extension CacheTable {
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool)? {
         // Two statements, although an upsert could do both: an update fires a trigger, for which SQLite would copy
         // every page that the statement touches into a statement journal. That takes a fifth of the time.
-        let checksum = entry.checksum(bodySize: body.size, digest: body.digest)
+        let checksum = entry.checksum(bodySize: body.size, digest: body.checksums.column)
         func run(_ sql: StaticString, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
             let statement = try connection.statement(sql)
             try bind(entry, body, seal: seal, to: statement)
@@ -130,7 +130,7 @@ extension CacheTable {
         try statement.bind(entry.identity, at: 6)
         try bind(entry.stored, to: statement, from: 7)
         try statement.bind(body.size, at: 14)
-        try statement.bind(body.digest, at: 15)
+        try statement.bind(body.checksums.column, at: 15)
         try statement.bind(seal, at: 17)
     }
 
@@ -162,11 +162,10 @@ extension CacheTable {
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)")
-        try body.forEach { (number, bytes, checksum) throws(SQLiteError) in
+        let statement = try connection.statement("INSERT INTO body (id, bytes) VALUES (?, ?)")
+        try body.forEach { (number, bytes) throws(SQLiteError) in
             try statement.bind(id << chunkBits + Int64(number), at: 1)
-            if let checksum { try statement.bind(checksum, at: 2) }
-            try statement.run(lending: bytes, at: 3)
+            try statement.run(lending: bytes, at: 2)
         }
     }
 

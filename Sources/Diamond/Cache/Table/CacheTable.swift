@@ -21,7 +21,8 @@ package enum CacheTable {
     enum LookupResult {
         /// There is no entry for the request.
         case nothing
-        /// An entry, and whether it was used since eviction last passed it.
+        /// An entry, and whether it was used since eviction last passed it. An entry in clear without ``BodyChecksums``
+        /// counts as unused: its use gives it some.
         case entry(StoredResponse, isVisited: Bool)
         /// A row that cannot be trusted.
         case damaged(reason: String)
@@ -38,7 +39,7 @@ package enum CacheTable {
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, entry.checksum, is_visited, body.checksum, bytes, seal
+                iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, bytes, seal
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 ORDER BY body.id
             """
@@ -72,7 +73,7 @@ package enum CacheTable {
         guard isSound(stored, row: statement, key: key, request: request) else {
             return .damaged(reason: "its row's checksum is wrong")
         }
-        let isVisited = statement.int64(12) != 0
+        let isVisited = statement.int64(12) != 0 && !isRenewable(statement)
         return try entry(stored, size: size, isVisited: isVisited, of: statement, readsBody: readsBody)
     }
 
@@ -109,45 +110,26 @@ package enum CacheTable {
         readsBody: Bool
     ) throws(SQLiteError) -> LookupResult {
         var stored = stored
-        stored.body = rows.data(14)
-        var count = stored.body.count
-        let isSound =
-            count >= size
-            ? has(Checksum.digest(of: stored.body), in: 10, of: rows)
-            : try readChunks(of: rows, into: &stored.body, size: readsBody ? size : nil, count: &count)
-        guard count == size else { return .damaged(reason: "its body is incomplete") }
-        guard isSound else { return .damaged(reason: "its body's checksum is wrong") }
+        let body = try BodyVerification(rows, size: size) { chunk in
+            if readsBody { append(chunk, to: &stored.body, size: size) }
+        }
+        guard body.size == size else { return .damaged(reason: "its body is incomplete") }
+        guard body.isSound else { return .damaged(reason: "its body's checksum is wrong") }
         return .entry(stored, isVisited: isVisited)
     }
 
-    /// Appends the chunks after the first one, or, without a size, only counts their bytes.
-    ///
-    /// - Returns: whether the checksums of all chunks and of the whole body are right.
-    private static func readChunks(
-        of rows: borrowing SQLiteStatement,
-        into body: inout Data,
-        size: Int?,
-        count: inout Int
-    ) throws(SQLiteError) -> Bool {
-        let digest = rows.data(10)
-        // The size in the row is not verified yet: limit the reserved memory.
-        if let size { body.reserveCapacity(min(size, largestReserve)) }
-        var checksums = [Checksum.digest(of: body)]
-        var isSound = has(checksums[0], in: 13, of: rows)
-        while try rows.step() {
-            let checksum = rows.withBytes(14) { Checksum.digest(of: $0) }
-            isSound = isSound && has(checksum, in: 13, of: rows)
-            checksums.append(checksum)
-            rows.withBytes(14) { bytes in
-                count += bytes.count
-                if size != nil { body.append(contentsOf: bytes) }
-            }
+    private static func append(_ chunk: UnsafeRawBufferPointer, to body: inout Data, size: Int) {
+        if body.isEmpty {
+            guard chunk.count < size else { return body = Data(chunk) }
+            // The size in the row is not verified yet: limit the reserved memory.
+            body.reserveCapacity(min(size, largestReserve))
         }
-        return isSound && Checksum.digest(ofChunks: checksums) == digest
+        body.append(contentsOf: chunk)
     }
 
-    private static func has(_ digest: Checksum.Digest, in column: Int32, of row: borrowing SQLiteStatement) -> Bool {
-        row.withBytes(column) { left in digest.withUnsafeBytes { isEqual(left, $0) } }
+    /// Whether an entry in clear has no ``BodyChecksums``.
+    private static func isRenewable(_ row: borrowing SQLiteStatement) -> Bool {
+        row.isNull(15) && row.withBytes(10) { $0.count } == Checksum.Digest.byteCount
     }
 }
 

@@ -1,3 +1,4 @@
+import Crypto
 import DiamondSQLite
 import Foundation
 
@@ -13,7 +14,8 @@ struct OutlineRow {
     private let checksum: Int64
     private let isVisited: Bool
     private let seal: String?
-    private var checksums: [Data] = []
+    /// The digests of the chunks of an old entry.
+    private var digests: [Data] = []
     private var sizes: [Int] = []
     private var isInOrder = true
 
@@ -25,8 +27,8 @@ struct OutlineRow {
         bodySize = row.int64(9)
         digest = row.data(10)
         checksum = row.int64(11)
-        isVisited = row.int64(12) != 0
         seal = row.isNull(15) ? nil : row.text(15)
+        isVisited = row.int64(12) != 0 && (seal != nil || !BodyChecksums.isOld(digest))
         id = row.int64(16)
     }
 
@@ -36,7 +38,7 @@ struct OutlineRow {
     mutating func readChunk(from row: borrowing SQLiteStatement) -> Bool {
         guard !row.isNull(17) else { return false }
         isInOrder = isInOrder && row.int64(17) == id << CacheTable.chunkBits + Int64(sizes.count)
-        checksums.append(row.data(13))
+        if BodyChecksums.isOld(digest) { digests.append(row.data(13)) }
         sizes.append(Int(row.int64(14)))
         return true
     }
@@ -57,11 +59,9 @@ struct OutlineRow {
         else {
             return .other(.damaged(reason: "its row has invalid values, or its body is incomplete"))
         }
-        // A single chunk may have no checksum: it is the digest of the body.
-        let checksums = checksums.count == 1 ? [digest] : checksums
         let own = Checksum.row(
             key: key, request: Array(request), stored: stored, bodySize: bodySize, digest: digest)
-        guard own == checksum, BodyDigest(checksums).value == digest else {
+        guard own == checksum, let checksums, checksums.count == sizes.count else {
             return .other(.damaged(reason: "its row's checksum is wrong"))
         }
         let outline = BodyOutline(
@@ -69,6 +69,16 @@ struct OutlineRow {
             isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest,
             checksum: checksum, isVisited: isVisited)
         return outline.opened(for: form, with: sealing).readable
+    }
+}
+
+extension OutlineRow {
+    /// The checksums of the chunks; `nil` if they are not those of the body.
+    private var checksums: [Data]? {
+        guard BodyChecksums.isOld(digest) else { return BodyChecksums.each(in: digest) }
+        // A single chunk may have none: it is the digest of the body.
+        if digests.count == 1 { return [digest] }
+        return Checksum.digest(ofChunks: digests) == digest ? digests : nil
     }
 }
 

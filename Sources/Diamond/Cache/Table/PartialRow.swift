@@ -11,7 +11,7 @@ struct PartialRow: Sendable {
     let isCompressed: Bool
     /// The number of bytes written, after compression and sealing.
     var bodySize: Int64
-    var digest: BodyDigest
+    var checksums: BodyChecksums
     /// The checksum of the row when it was written last. It covers headers, times and body, so that any other writer of
     /// the row, or of another row with its id, changes it.
     var checksum: Int64
@@ -22,7 +22,6 @@ struct PreparedChunks: Sendable {
     fileprivate struct Chunk: Sendable {
         let number: Int
         let bytes: Data
-        let checksum: Checksum.Digest
     }
 
     fileprivate let chunks: [Chunk]
@@ -52,9 +51,8 @@ extension CacheFile {
         let before = row.checksum
         for chunk in chunks {
             let bytes = try stored(chunk, of: row)
-            let checksum = Checksum.digest(of: bytes)
-            prepared.append(PreparedChunks.Chunk(number: row.digest.count, bytes: bytes, checksum: checksum))
-            row.digest.add(Data(checksum))
+            prepared.append(PreparedChunks.Chunk(number: row.checksums.count, bytes: bytes))
+            row.checksums.add(bytes)
             row.bodySize += Int64(bytes.count)
         }
         let stored = try seal(&row, isPartial: isPartial)
@@ -74,7 +72,7 @@ extension CacheFile {
         known.stored = stored
         return PartialRow(
             id: id, entry: known, seal: row.seal, isCompressed: row.entry.stored.flags.contains(.compressed),
-            bodySize: row.body.size, digest: BodyDigest(row.body.checksums), checksum: row.checksum)
+            bodySize: row.body.size, checksums: row.body.checksums, checksum: row.checksum)
     }
 
     /// Appends chunks to a partial entry.
@@ -120,8 +118,7 @@ extension CacheFile {
 
     private func write(_ next: PreparedChunks, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         for chunk in next.chunks {
-            try CacheTable.putChunk(
-                chunk.bytes, checksum: chunk.checksum, number: chunk.number, of: next.row.id, on: connection)
+            try CacheTable.putChunk(chunk.bytes, number: chunk.number, of: next.row.id, on: connection)
         }
     }
 

@@ -117,10 +117,12 @@ extension CacheWriter {
         let generation = file.generation
         var changes: [PreparedChange] = []
         for change in group { changes.append(try file.prepared(change)) }
+        let renewals = renewals(of: records.visited)
         let (recording, pages, gone) = try file.write(busyTimeout: busyTimeout) { (connection) throws(SQLiteError) in
             try file.throwIfReplaced(of: generation)
             var gone: [RequestKey] = []
             for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
+            for renewal in renewals { try CacheTable.write(renewal, on: connection) }
             let recording = try Self.write(
                 records, capacity: capacity, isUncompressed: isUncompressed, on: connection)
             // This connection has the page counts in memory; a reader would have to read the log.
@@ -129,6 +131,14 @@ extension CacheWriter {
         for key in gone { onVanishedEntry(key) }
         if let recording { recorder.set(recording) }
         return pages
+    }
+
+    /// Reads the visited entries whose bodies have SHA-256, before the transaction, because that may take long. If it
+    /// fails, the next visits do it.
+    private func renewals(of visited: Set<Int64>) -> [CacheTable.Renewal] {
+        visited.compactMap { prefix in
+            try? file.read { (connection) throws(SQLiteError) in try CacheTable.renewal(of: prefix, on: connection) }
+        }
     }
 
     /// Returns usage records with the number of responses that a group stores. They are counted in the group's own

@@ -24,9 +24,6 @@ final class HitResponder: ChannelDuplexHandler {
     typealias OutboundIn = ResponsePiece
     typealias OutboundOut = ByteBuffer
 
-    /// The maximum size of a body, in bytes. The task writes larger ones as fast as the client reads.
-    private static let bodyLimit = 64 << 10
-
     private let proxy: ReverseProxy
     private let phase: ConnectionPhase
     private let peer: ProxyPeer
@@ -46,14 +43,41 @@ final class HitResponder: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             guard mayAnswer(context), let answer = answer(to: head) else { return pass(data, in: context) }
-            phase.begin(.head)
             isAnswered = true
             mustFlush = true
-            context.write(wrapOutboundOut(answer), promise: nil)
+            write(answer, in: context)
         case .body, .end:
             guard isAnswered else { return context.fireChannelRead(data) }
             isAnswered = false
         }
+    }
+
+    /// Writes a response. While the client reads a large one, the next request is passed on to the task, and the bytes
+    /// count as waiting for all connections.
+    private func write(_ answer: ByteBuffer, in context: ChannelHandlerContext) {
+        let count = answer.readableBytes
+        guard count > WriteBudget.minimum else {
+            phase.begin(.head)
+            return context.write(wrapOutboundOut(answer), promise: nil)
+        }
+        phase.begin(.response)
+        let budget = proxy.budget
+        budget.add(count)
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        promise.futureResult.whenComplete { _ in
+            budget.add(-count)
+            let (handler, context) = bound.value
+            handler.endLarge(context)
+        }
+        context.write(wrapOutboundOut(answer), promise: promise)
+    }
+
+    /// Notes that the client has read a large response.
+    private func endLarge(_ context: ChannelHandlerContext) {
+        guard waitingCount == 0 else { return }
+        phase.begin(.head)
+        if phase.isQuiescing { context.close(promise: nil) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -107,7 +131,8 @@ final class HitResponder: ChannelDuplexHandler {
         let start = ContinuousClock.now
         guard let request = try? ProxyRequest(head, site: proxy.site), request.content == .none, request.keepsAlive,
             !request.hasLooped,
-            let stored = proxy.engine.responseInMemory(to: proxy.request(request), bodyLimit: Self.bodyLimit)
+            let stored = proxy.engine.responseInMemory(
+                to: proxy.request(request), bodyLimit: proxy.budget.responseLimit)
         else { return nil }
         let response = ProxyResponse(
             stored, to: request, of: proxy.site, isWhole: true, keepsAlive: true, now: proxy.now())

@@ -77,7 +77,7 @@ final class WriteBudget: Sendable {
     /// The maximum number of waiting bytes of a connection.
     private static let window = 1 << 20
     /// The number of waiting bytes that a connection may have even if the total is used up.
-    private static let minimum = 64 << 10
+    static let minimum = 64 << 10
 
     private let pending = Atomic(0)
 
@@ -89,6 +89,12 @@ final class WriteBudget: Sendable {
     func allows(_ count: Int, above own: Int) -> Bool {
         guard own > 0, own + count > Self.minimum else { return true }
         return own + count <= Self.window && pending.load(ordering: .relaxed) + count <= Self.total
+    }
+
+    /// The size of the largest body that a connection without waiting bytes may write at once. The more bytes wait for
+    /// slow clients, the smaller it is.
+    var responseLimit: Int {
+        max(Self.minimum, min(Self.window, Self.total - pending.load(ordering: .relaxed)))
     }
 
     func add(_ count: Int) { pending.add(count, ordering: .relaxed) }

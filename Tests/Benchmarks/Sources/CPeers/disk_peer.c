@@ -18,7 +18,15 @@ extern int CCryptoBoringSSL_SHA256_Final(unsigned char *digest, sha256_state *st
 
 void sha256(const void *bytes, size_t size, unsigned char *digest) { CCryptoBoringSSL_SHA256(bytes, size, digest); }
 
-int64_t row_checksum(const disk_peer_entry *entry, const unsigned char *body_digest) {
+void body_checksums(const unsigned char *body, size_t size, unsigned char *column) {
+    *column++ = 4;
+    for (size_t start = 0; start < size; start += chunk_size, column += checksum_size) {
+        uint64_t checksum = diamond_xxh3(body + start, size - start < chunk_size ? size - start : chunk_size);
+        memcpy(column, &checksum, checksum_size);
+    }
+}
+
+int64_t row_checksum(const disk_peer_entry *entry, const unsigned char *column) {
     const int64_t numbers[] = {
         (int64_t)entry->request_size, (int64_t)entry->headers_size, entry->status, entry->stored_at,
         entry->initial_age, entry->has_lifetime ? entry->lifetime : -1, entry->flags & 7,
@@ -29,7 +37,7 @@ int64_t row_checksum(const disk_peer_entry *entry, const unsigned char *body_dig
     CCryptoBoringSSL_SHA256_Update(&state, entry->key, digest_size);
     CCryptoBoringSSL_SHA256_Update(&state, entry->request, entry->request_size);
     CCryptoBoringSSL_SHA256_Update(&state, entry->headers, entry->headers_size);
-    CCryptoBoringSSL_SHA256_Update(&state, body_digest, digest_size);
+    CCryptoBoringSSL_SHA256_Update(&state, column, column_size(entry->body_size));
     CCryptoBoringSSL_SHA256_Update(&state, numbers, sizeof numbers);
     unsigned char digest[digest_size];
     CCryptoBoringSSL_SHA256_Final(digest, &state);
@@ -74,17 +82,19 @@ sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
 struct disk_peer {
     sqlite3 *database;
     sqlite3_stmt *find;
+    bool is_checked;
 };
 
 static const char find_sql[] =
     "SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,\n"
-    "    body_digest, entry.checksum, is_visited, body.checksum, bytes\n"
+    "    iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, bytes\n"
     "FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575\n"
     "WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 ORDER BY body.id";
 
-disk_peer *disk_peer_open(const char *path) {
+disk_peer *disk_peer_open(const char *path, bool is_checked) {
     disk_peer *peer = calloc(1, sizeof *peer);
     if (!peer) return NULL;
+    peer->is_checked = is_checked;
     peer->database = open_database(path, true);
     if (peer->database) peer->find = prepare(peer->database, find_sql);
     if (peer->find) return peer;
@@ -116,47 +126,35 @@ static unsigned char *copy(sqlite3_stmt *row, int column, size_t *size) {
     return bytes;
 }
 
-/// Reads the rest of a body of several chunks after the first one in the row, and checks each checksum.
-static bool read_chunks(sqlite3_stmt *row, disk_peer_entry *entry, size_t count, unsigned char *digest) {
-    size_t number = 0, most = entry->body_size / chunk_size + 2;
-    unsigned char *grown = realloc(entry->body, entry->body_size), *digests = malloc(most * digest_size);
-    if (grown) entry->body = grown;
-    bool is_sound = grown && digests;
-    if (is_sound) {
-        sha256(grown, count, digests);
-        is_sound = is_same(row, 13, digests, digest_size);
-        number = 1;
-    }
-    while (is_sound && sqlite3_step(row) == SQLITE_ROW) {
+/// Appends the chunks of a body after the first `count` bytes.
+static bool read_chunks(sqlite3_stmt *row, disk_peer_entry *entry, size_t count) {
+    unsigned char *grown = realloc(entry->body, entry->body_size);
+    if (!grown) return false;
+    entry->body = grown;
+    while (count < entry->body_size && sqlite3_step(row) == SQLITE_ROW) {
         const void *chunk = sqlite3_column_blob(row, 14);
         size_t more = (size_t)sqlite3_column_bytes(row, 14);
-        is_sound = more <= entry->body_size - count && number < most;
-        if (!is_sound) break;
-        sha256(chunk, more, digests + number * digest_size);
-        is_sound = is_same(row, 13, digests + number * digest_size, digest_size);
+        if (more > entry->body_size - count) return false;
         memcpy(grown + count, chunk, more);
         count += more;
-        number += 1;
     }
-    is_sound = is_sound && count == entry->body_size;
-    if (is_sound) sha256(digests, number * digest_size, digest);
-    free(digests);
-    return is_sound;
-}
-
-static bool read_body(sqlite3_stmt *row, disk_peer_entry *entry, unsigned char *digest) {
-    size_t count = 0;
-    entry->body = copy(row, 14, &count);
-    if (!entry->body) return false;
-    if (count < entry->body_size) return read_chunks(row, entry, count, digest);
-    sha256(entry->body, count, digest);
     return count == entry->body_size;
 }
 
-static bool read_entry(sqlite3_stmt *row, disk_peer_entry *entry) {
-    unsigned char digest[digest_size], stored_digest[digest_size];
-    if (sqlite3_column_bytes(row, 10) != digest_size) return false;
-    memcpy(stored_digest, sqlite3_column_blob(row, 10), digest_size);
+static bool read_body(sqlite3_stmt *row, disk_peer_entry *entry) {
+    size_t count = 0;
+    entry->body = copy(row, 14, &count);
+    if (!entry->body) return false;
+    return count < entry->body_size ? read_chunks(row, entry, count) : count == entry->body_size;
+}
+
+static bool is_sound(const disk_peer_entry *entry, const unsigned char *column) {
+    unsigned char own[column_size(entry->body_size)];
+    body_checksums(entry->body, entry->body_size, own);
+    return memcmp(own, column, sizeof own) == 0;
+}
+
+static bool read_entry(sqlite3_stmt *row, disk_peer_entry *entry, bool is_checked) {
     entry->status = sqlite3_column_int64(row, 2);
     entry->stored_at = sqlite3_column_int64(row, 4);
     entry->initial_age = sqlite3_column_int64(row, 5);
@@ -167,17 +165,22 @@ static bool read_entry(sqlite3_stmt *row, disk_peer_entry *entry) {
     entry->body_size = (size_t)sqlite3_column_int64(row, 9);
     entry->is_visited = sqlite3_column_int64(row, 12) != 0;
     entry->headers = copy(row, 3, &entry->headers_size);
-    if (entry->headers && row_checksum(entry, stored_digest) == sqlite3_column_int64(row, 11) &&
-        read_body(row, entry, digest) && memcmp(digest, stored_digest, digest_size) == 0)
-        return true;
-    disk_peer_free(entry);
-    return false;
+    // Copied, because the next step of the statement overwrites it.
+    size_t size;
+    unsigned char *column = copy(row, 10, &size);
+    bool is_right = entry->headers && column && size == column_size(entry->body_size);
+    if (is_right && is_checked) is_right = row_checksum(entry, column) == sqlite3_column_int64(row, 11);
+    is_right = is_right && read_body(row, entry) && (!is_checked || is_sound(entry, column));
+    free(column);
+    if (!is_right) disk_peer_free(entry);
+    return is_right;
 }
 
 bool disk_peer_get(disk_peer *peer, disk_peer_entry *entry) {
     sqlite3_bind_int64(peer->find, 1, key_prefix(entry->key));
     bool found = sqlite3_step(peer->find) == SQLITE_ROW && is_same(peer->find, 0, entry->key, digest_size) &&
-                 is_same(peer->find, 1, entry->request, entry->request_size) && read_entry(peer->find, entry);
+                 is_same(peer->find, 1, entry->request, entry->request_size) &&
+                 read_entry(peer->find, entry, peer->is_checked);
     sqlite3_reset(peer->find);
     return found;
 }

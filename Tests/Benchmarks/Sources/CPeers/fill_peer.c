@@ -36,10 +36,10 @@ static bool insert(sqlite3_stmt *row, sqlite3_stmt *body_row, int64_t number, si
     int headers_size = snprintf(
         headers, sizeof headers, "Server: nginx\nContent-Type: application/json\nContent-Length: %zu\nETag: \"%lld\"\n",
         body_size, (long long)number);
-    unsigned char key[digest_size], digest[digest_size];
+    unsigned char key[digest_size], column[column_size(body_size)];
     memcpy(body, &number, sizeof number);
     sha256(request, (size_t)request_size, key);
-    sha256(body, body_size, digest);
+    body_checksums(body, body_size, column);
     disk_peer_entry entry = {
         .key = key, .request = (unsigned char *)request, .request_size = (size_t)request_size, .status = 200,
         .stored_at = 1736236800000 + number, .has_lifetime = true, .lifetime = 3600000, .flags = 2, .duration = 20,
@@ -53,8 +53,8 @@ static bool insert(sqlite3_stmt *row, sqlite3_stmt *body_row, int64_t number, si
     sqlite3_bind_blob(row, 6, headers, headers_size, SQLITE_STATIC);
     sqlite3_bind_int64(row, 7, entry.stored_at);
     sqlite3_bind_int64(row, 8, (int64_t)body_size);
-    sqlite3_bind_blob(row, 9, digest, digest_size, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 10, row_checksum(&entry, digest));
+    sqlite3_bind_blob(row, 9, column, (int)sizeof column, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 10, row_checksum(&entry, column));
     sqlite3_bind_int64(body_row, 1, (number + 1) << 20);
     sqlite3_bind_blob(body_row, 2, body, (int)body_size, SQLITE_STATIC);
     bool is_done = sqlite3_step(row) == SQLITE_DONE && sqlite3_step(body_row) == SQLITE_DONE;

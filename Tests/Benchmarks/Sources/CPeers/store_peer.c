@@ -73,7 +73,7 @@ static int64_t integer(sqlite3_stmt *statement) {
     return value;
 }
 
-static bool run_with(sqlite3_stmt *statement, const disk_peer_entry *entry, const unsigned char *digest) {
+static bool run_with(sqlite3_stmt *statement, const disk_peer_entry *entry, const unsigned char *column) {
     sqlite3_bind_int64(statement, 1, key_prefix(entry->key));
     sqlite3_bind_blob(statement, 2, entry->key, digest_size, SQLITE_STATIC);
     sqlite3_bind_text(statement, 3, (const char *)entry->request, (int)entry->request_size, SQLITE_STATIC);
@@ -91,18 +91,18 @@ static bool run_with(sqlite3_stmt *statement, const disk_peer_entry *entry, cons
     sqlite3_bind_int64(statement, 12, entry->flags);
     sqlite3_bind_int64(statement, 13, entry->duration);
     sqlite3_bind_int64(statement, 14, (int64_t)entry->body_size);
-    sqlite3_bind_blob(statement, 15, digest, digest_size, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 16, row_checksum(entry, digest));
+    sqlite3_bind_blob(statement, 15, column, (int)column_size(entry->body_size), SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 16, row_checksum(entry, column));
     return run(statement);
 }
 
-static bool upsert(store_peer *peer, const disk_peer_entry *entry, const unsigned char *digest, int64_t *id,
+static bool upsert(store_peer *peer, const disk_peer_entry *entry, const unsigned char *column, int64_t *id,
                    bool *is_new) {
-    bool is_done = run_with(peer->insert, entry, digest);
+    bool is_done = run_with(peer->insert, entry, column);
     *is_new = sqlite3_changes64(peer->database) > 0;
     *id = sqlite3_last_insert_rowid(peer->database);
     if (!is_done || *is_new) return is_done;
-    if (!run_with(peer->replace, entry, digest)) return false;
+    if (!run_with(peer->replace, entry, column)) return false;
     sqlite3_bind_int64(peer->find, 1, key_prefix(entry->key));
     *id = integer(peer->find);
     return *id != 0;
@@ -115,39 +115,24 @@ static bool delete_old(store_peer *peer, int64_t id) {
     return run(peer->delete_body) && run(peer->delete_tags);
 }
 
-static bool insert_body(sqlite3_stmt *statement, const disk_peer_entry *entry, const unsigned char *digests,
-                        int64_t id) {
-    bool is_whole = entry->body_size <= chunk_size, is_done = true;
+static bool insert_body(sqlite3_stmt *statement, const disk_peer_entry *entry, int64_t id) {
+    bool is_done = true;
     for (size_t start = 0; is_done && start < entry->body_size; start += chunk_size) {
         size_t size = entry->body_size - start < chunk_size ? entry->body_size - start : chunk_size;
-        size_t number = start / chunk_size;
-        sqlite3_bind_int64(statement, 1, (id << 20) + (int64_t)number);
-        if (is_whole)
-            sqlite3_bind_null(statement, 2);
-        else
-            sqlite3_bind_blob(statement, 2, digests + number * digest_size, digest_size, SQLITE_STATIC);
-        sqlite3_bind_blob(statement, 3, entry->body + start, (int)size, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 1, (id << 20) + (int64_t)(start / chunk_size));
+        sqlite3_bind_blob(statement, 2, entry->body + start, (int)size, SQLITE_STATIC);
         is_done = run(statement);
     }
     return is_done;
 }
 
 static bool store(store_peer *peer, const disk_peer_entry *entry) {
-    size_t count = entry->body_size ? (entry->body_size + chunk_size - 1) / chunk_size : 1;
-    unsigned char one[digest_size], digest[digest_size];
-    unsigned char *digests = count > 1 ? malloc(count * digest_size) : one;
-    if (!digests) return false;
-    for (size_t number = 0; number < count; number++) {
-        size_t start = number * chunk_size, rest = entry->body_size - start;
-        sha256(entry->body + start, rest < chunk_size ? rest : chunk_size, digests + number * digest_size);
-    }
-    if (count > 1) sha256(digests, count * digest_size, digest);
+    unsigned char column[column_size(entry->body_size)];
+    body_checksums(entry->body, entry->body_size, column);
     int64_t id = 0;
     bool is_new = false;
-    bool is_done = upsert(peer, entry, count > 1 ? digest : one, &id, &is_new) &&
-                   (is_new || delete_old(peer, id)) && insert_body(peer->insert_body, entry, digests, id);
-    if (count > 1) free(digests);
-    return is_done;
+    return upsert(peer, entry, column, &id, &is_new) && (is_new || delete_old(peer, id)) &&
+           insert_body(peer->insert_body, entry, id);
 }
 
 /// Before SQLite 3.51.3, a checkpoint must exclude every commit. See SQLiteDatabase.swift.
@@ -263,7 +248,7 @@ store_peer *store_peer_open(const char *path, bool is_handed) {
         "SELECT id FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0",
         "DELETE FROM body WHERE id BETWEEN ? AND ?",
         "DELETE FROM tag WHERE entry = ?",
-        "INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)",
+        "INSERT INTO body (id, bytes) VALUES (?, ?)",
         count_sql,
         insert_hour_sql,
         facts_sql,

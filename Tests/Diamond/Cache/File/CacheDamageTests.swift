@@ -94,7 +94,7 @@ import Testing
 }
 
 extension TemporaryStore {
-    fileprivate func moveLogIntoFile() throws {
+    func moveLogIntoFile() throws {
         let configuration = SQLiteConfiguration.ofCacheFile
         try SQLiteDatabase(path: store.cachePath, configuration: configuration).emptyLog()
     }

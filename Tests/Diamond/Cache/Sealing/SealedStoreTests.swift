@@ -574,29 +574,23 @@ extension TemporaryStore {
     private func sumBody(
         of id: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Checksum.Digest {
-        let rows = try connection.statement(composed: "SELECT id, bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
-        var (digests, size): ([Checksum.Digest], Int) = ([], 0)
+    ) throws(SQLiteError) -> Data {
+        let rows = try connection.statement(composed: "SELECT bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
+        var (checksums, size) = (BodyChecksums(), 0)
         while try rows.step() {
-            let digest = Checksum.digest(of: rows.data(1))
-            digests.append(digest)
-            size += rows.data(1).count
-            let chunk = try connection.statement(composed: "UPDATE body SET checksum = ? WHERE id = ?")
-            try chunk.bind(digest, at: 1)
-            try chunk.bind(rows.int64(0), at: 2)
-            try chunk.run()
+            checksums.add(rows.data(0))
+            size += rows.data(0).count
         }
-        let digest = Checksum.digest(ofChunks: digests)
         let entry = try connection.statement(
             composed: "UPDATE entry SET body_digest = ?, body_size = \(size) WHERE id = \(id)")
-        try entry.bind(digest, at: 1)
+        try entry.bind(checksums.column, at: 1)
         try entry.run()
-        return digest
+        return checksums.column
     }
 
     private func sumRow(
         _ id: Int64,
-        _ digest: Checksum.Digest,
+        _ digest: Data,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let row = try connection.statement(

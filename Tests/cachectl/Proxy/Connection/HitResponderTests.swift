@@ -66,4 +66,22 @@ import Testing
             #expect(Self.answers(await client.read()).map(\.status) == [200, 400])
         }
     }
+
+    @Test func `answers large hits whole and in order, also if the client reads late`() async throws {
+        let large = String(repeating: "x", count: 900_000)
+        let origin = try ScriptedOrigin { request in
+            ScriptedOrigin.response("200 OK", "Cache-Control: max-age=600", body: request.target + large)
+        }
+        let proxy = try await RunningProxy(origin.base)
+        for target in ["/a", "/b", "/a", "/b"] { _ = try await proxy.send("GET \(target)") }
+        let targets = (0..<12).map { $0 % 3 == 0 ? "/a" : "/b" }
+        let requests = targets.dropLast().map { Self.request("GET \($0) HTTP/1.1") }
+        let last = Self.request("GET /b HTTP/1.1", "Connection: close")
+        let client = try proxy.client(sending: requests.joined() + last)
+        // A later client is answered while this one has read nothing.
+        #expect(try await proxy.send("GET /a").isHit)
+        let answers = await Self.answers(client.read())
+        #expect(answers.map { $0.body.prefix(2) } == targets.map { $0.prefix(2) })
+        #expect(answers.allSatisfy { $0.body.count == 900_002 && $0.isHit })
+    }
 }

@@ -113,7 +113,7 @@ private final class CCache: Sendable {
     init(_ directory: URL, _ count: Int) throws {
         let store = try StorePeer.open(directory, isHanded: true)
         let path = Store(directory: directory).cachePath
-        guard let finder = disk_peer_open(path) else {
+        guard let finder = disk_peer_open(path, true) else {
             store_peer_close(store)
             throw Failure("C cannot open \(path)")
         }

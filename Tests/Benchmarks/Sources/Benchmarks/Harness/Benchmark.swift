@@ -58,8 +58,8 @@ struct Benchmark: Sendable {
     }
 
     static let all =
-        diskGets + stores + memoryHits + [eviction] + pauses + readers + millions + growth + sealed + bodies
-        + compressed + queues + queuePeers + transfers + handedTransfers + sessions + appRequests + engines
+        diskGets + uncheckedDiskGets + stores + memoryHits + [eviction] + pauses + readers + millions + growth + sealed
+        + bodies + compressed + queues + queuePeers + transfers + handedTransfers + sessions + appRequests + engines
         + firstRequests + [latency] + operations + keys + models + collections + [proxyHit] + pythonPeers
 
     func run() async throws -> Figure {

@@ -9,9 +9,24 @@ extension Benchmark {
             method: "processor time of a lookup of a used entry on disk, to C on the same file, statement and checks",
             unit: "x C",
             target: .atMost(1.25),
-            measure: { try await Scratch.with { try await DiskGet(size, directory: $0).ratio() } }
+            measure: { try await Scratch.with { try await DiskGet(size, directory: $0).ratio(isChecked: true) } }
         )
     }
+
+    static let uncheckedDiskGets = [DiskGet.Size.hundredKiB, .oneMiB].map { size in
+        Benchmark(
+            name: "disk-get-\(size.rawValue)-unchecked",
+            method: "processor time of a lookup of a used entry on disk, to C without any checksum",
+            unit: "x C",
+            target: .atMost(1.15),
+            measure: { try await Scratch.with { try await DiskGet(size, directory: $0).ratio(isChecked: false) } }
+        )
+    }
+}
+
+/// The checksum of both sides.
+@_cdecl("diamond_xxh3") func xxh3(_ bytes: UnsafeRawPointer?, _ count: Int) -> UInt64 {
+    XXH3.hash(UnsafeRawBufferPointer(start: bytes, count: count))
 }
 
 /// Random lookups in a store of up to 100 MB, by Diamond and by C.
@@ -49,8 +64,9 @@ private struct DiskGet {
         try await cache.fill(with: entries)
     }
 
-    func ratio() async throws -> Double {
-        guard let peer = disk_peer_open(path) else { throw Failure("C cannot open \(path)") }
+    /// - Parameter isChecked: whether C verifies checksums.
+    func ratio(isChecked: Bool) async throws -> Double {
+        guard let peer = disk_peer_open(path, isChecked) else { throw Failure("C cannot open \(path)") }
         defer { disk_peer_close(peer) }
         let order = (0..<size.lookUps).map { _ in Int.random(in: 0..<entries.count) }
         return try await Race(ours: { try ours(order) }, peer: { try theirs(order, peer) }).ratio(of: \.processor)

@@ -99,7 +99,7 @@ private struct Readers {
     }
 
     @Sendable private func lookUpInC() throws -> Double {
-        guard let peer = disk_peer_open(path) else { throw Failure("C cannot open \(path)") }
+        guard let peer = disk_peer_open(path, true) else { throw Failure("C cannot open \(path)") }
         defer { disk_peer_close(peer) }
         return try Threads.processor {
             for _ in 0..<Self.lookUps {

@@ -22,7 +22,8 @@ typedef struct {
 
 typedef struct disk_peer disk_peer;
 
-disk_peer *disk_peer_open(const char *path);
+/// Without checksums if not `is_checked`: neither of the row nor of the body.
+disk_peer *disk_peer_open(const char *path, bool is_checked);
 /// Finds the response by the entry's key and request, checks both and every checksum, and returns copies; `false` if
 /// there is none.
 bool disk_peer_get(disk_peer *peer, disk_peer_entry *entry);

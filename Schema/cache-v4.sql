@@ -1,0 +1,12 @@
+-- The cache, version 4. No column changes, but the meaning of three.
+--
+-- `entry.body_digest` has the byte 4, then XXH3 (64 bits, little-endian) of each chunk of the stored body. Reading a
+-- body of 10 MiB spent a third of its time on SHA-256. `entry.checksum` covers the column, and in a sealed row the
+-- sealed headers are bound to it. `body.checksum` is NULL.
+--
+-- A row of an older version keeps its SHA-256, in 32 bytes, until it is used: then a program verifies the body and
+-- writes `body_digest` and `checksum`, in one statement. The rows of the body stay. A sealed row keeps its SHA-256
+-- until the response is replaced.
+--
+-- A program of an older version refuses the file. If it had the file open when the file was migrated, it takes a row of
+-- this version for damaged, and requests the response again.

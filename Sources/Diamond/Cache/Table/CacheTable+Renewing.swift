@@ -1,0 +1,63 @@
+package import DiamondSQLite
+import Foundation
+
+/// The entries of programs before version 4 of the schema, whose bodies have SHA-256: they get ``BodyChecksums``.
+extension CacheTable {
+    /// The new checksums of an entry.
+    package struct Renewal: Sendable {
+        fileprivate let id: Int64
+        fileprivate let checksums: BodyChecksums
+        /// The checksum of its row.
+        fileprivate let checksum: Int64
+        /// The checksum that its row had when it was read.
+        fileprivate let before: Int64
+    }
+
+    /// Returns the key prefixes of all entries in clear that have SHA-256.
+    package static func renewable(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+        let rows = try connection.statement(
+            "SELECT key_prefix FROM entry WHERE is_partial = 0 AND seal IS NULL AND length(body_digest) = 32")
+        var prefixes: [Int64] = []
+        while try rows.step() { prefixes.append(rows.int64(0)) }
+        return prefixes
+    }
+
+    /// Reads an entry in clear that has SHA-256, a chunk at a time; `nil` if there is none, or it is damaged.
+    package static func renewal(
+        of prefix: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Renewal? {
+        // The first columns are those of a lookup.
+        let rows = try connection.statement(
+            """
+            SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
+                body_digest, entry.checksum, entry.id, body.checksum, bytes
+            FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
+            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND seal IS NULL AND length(body_digest) = 32
+            ORDER BY body.id
+            """
+        )
+        try rows.bind(prefix, at: 1)
+        guard try rows.step(), let key = RequestKey(stored: rows.data(0)), let stored = StoredResponse(row: rows) else {
+            return nil
+        }
+        let request = rows.withBytes(1) { Array($0) }
+        guard isSound(stored, row: rows, key: key, request: request) else { return nil }
+        let (id, size, before) = (rows.int64(12), rows.int64(9), rows.int64(11))
+        let body = try BodyVerification(rows, size: Int(size)) { _ in }
+        guard body.size == Int(size), body.isSound else { return nil }
+        let checksum = Checksum.row(
+            key: key, request: request, stored: stored, bodySize: size, digest: body.checksums.column)
+        return Renewal(id: id, checksums: body.checksums, checksum: checksum, before: before)
+    }
+
+    /// Writes new checksums, unless the row was changed since it was read. The body stays as it is.
+    package static func write(_ renewal: Renewal, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "UPDATE entry SET body_digest = ?, checksum = ? WHERE id = ? AND checksum = ?")
+        try statement.bind(renewal.checksums.column, at: 1)
+        try statement.bind(renewal.checksum, at: 2)
+        try statement.bind(renewal.id, at: 3)
+        try statement.bind(renewal.before, at: 4)
+        try statement.run()
+    }
+}
