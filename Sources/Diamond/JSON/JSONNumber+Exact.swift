@@ -1,7 +1,7 @@
 /// Numbers without loss: as an `Int64`, as a double whose shortest digits are the same number, or else as text.
 extension JSONNumber {
     /// Returns the value of a number in JSON syntax; `nil` if no double is as large, or the exponent has no use.
-    static func value(of text: ArraySlice<UInt8>) -> JSONValue? {
+    static func value(of text: UnsafeRawBufferPointer) -> JSONValue? {
         let string = String(decoding: text, as: UTF8.self)
         if let integer = Int64(string) { return .integer(integer) }
         guard let double = Double(string), double.isFinite else { return nil }
@@ -13,9 +13,19 @@ extension JSONNumber {
         return exactValue(of: text, nearest: double)
     }
 
-    private static func exactValue(of text: ArraySlice<UInt8>, nearest double: Double) -> JSONValue? {
+    /// Returns the value of a number in JSON syntax.
+    static func value(of text: String) -> JSONValue? {
+        text.withBytes { $0.withUnsafeBytes { value(of: $0) } }
+    }
+
+    /// Returns the nearest double to a number in JSON syntax; `nil` if none is as large.
+    static func double(of text: UnsafeRawBufferPointer) -> Double? {
+        Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    private static func exactValue(of text: UnsafeRawBufferPointer, nearest double: Double) -> JSONValue? {
         let isNegative = text.first == UInt8(ascii: "-")
-        let unsigned = Array(isNegative ? text.dropFirst() : text)
+        let unsigned = Array(text.dropFirst(isNegative ? 1 : 0))
         let decimal = Decimal(parsing: unsigned)
         guard !decimal.digits.isEmpty else { return .integer(0) }
         guard decimal.point > -100_000 else { return nil }

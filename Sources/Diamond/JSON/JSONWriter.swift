@@ -49,7 +49,7 @@ struct JSONWriter {
         if let integer = Int64(exactly: double) { return write(integer) }
         guard let text = JSONNumber.text(of: double) else {
             let message = "JSON cannot contain the number \(double): send a finite number, or a string"
-            throw JSONError(code: .notFinite, message: message)
+            throw JSONError(.notFinite, message)
         }
         bytes.append(contentsOf: text)
     }

@@ -41,8 +41,8 @@ struct FuzzedReaders {
 
     /// JSON that was read and written is read as the same value, and written in the same way.
     private mutating func readJSON(_ bytes: [UInt8]) {
-        guard let value = try? JSONReader.value(of: bytes), let once = try? JSONWriter.text(of: value) else { return }
-        let again = try? JSONReader.value(of: once)
+        guard let value = try? JSONValue(reading: bytes), let once = try? JSONWriter.text(of: value) else { return }
+        let again = try? JSONValue(reading: once)
         expect(again == value, "JSON changed: \(String(decoding: once, as: UTF8.self))")
         expect(again.flatMap { try? JSONWriter.text(of: $0) } == once, "JSON is not in normal form")
     }
