@@ -17,7 +17,7 @@ extension JSONScanner {
         for index in 0..<length where position + index >= end || bytes[position + index] != literal.utf8Start[index] {
             throw failure("expected \(literal)")
         }
-        tape.append(JSONEntry(kind, start: position, end: position + length))
+        append(JSONEntry(kind, start: position, end: position + length))
         position += length
     }
 
@@ -41,7 +41,7 @@ extension JSONScanner {
             let length = try scanExponent()
             isHuge = isHuge || length > 2 || position - start > 200
         }
-        tape.append(JSONEntry(.number, start: start, end: position, flags: flags))
+        append(JSONEntry(.number, start: start, end: position, flags: flags))
         if isHuge { checkRange(of: start..<position) }
     }
 
@@ -76,7 +76,7 @@ extension JSONScanner {
         skipPlain()
         var flags: UInt32 = 0
         if peek != UInt8(ascii: "\"") { flags = try scanRest() }
-        tape.append(JSONEntry(.string, start: start, end: position, flags: flags))
+        append(JSONEntry(.string, start: start, end: position, flags: flags))
         position += 1
     }
 

@@ -1,9 +1,13 @@
 /// A scanner that makes the tape of a JSON text, without recursion.
-struct JSONScanner: ~Copyable {
+struct JSONScanner {
     let bytes: UnsafePointer<UInt8>
     let end: Int
     var position = 0
-    var tape: JSONTape
+
+    /// The entries, which the tape deallocates.
+    private(set) var entries: UnsafeMutablePointer<JSONEntry>
+    private var count = 0
+    private var capacity: Int
 
     private let ambiguities: JSONTape.Ambiguities
     private let maximumDepth: Int
@@ -15,23 +19,37 @@ struct JSONScanner: ~Copyable {
     private var isInObject = false
     private var depth = 0
 
-    static func tape(
-        of text: UnsafeRawBufferPointer, ambiguities: JSONTape.Ambiguities, maximumDepth: Int
-    ) throws(JSONError) -> JSONTape {
+    /// Scans a whole text.
+    init(
+        scanning text: UnsafeRawBufferPointer, ambiguities: JSONTape.Ambiguities, maximumDepth: Int
+    ) throws(JSONError) {
         guard let bytes = text.assumingMemoryBound(to: UInt8.self).baseAddress, text.count <= 1 << 30 else {
             let message = text.isEmpty ? "the text ends where a value should be" : "the text has more than 1 GiB"
             throw JSONError(.malformed, message, at: 0, in: text)
         }
-        var scanner = JSONScanner(bytes, count: text.count, ambiguities: ambiguities, maximumDepth: maximumDepth)
-        try scanner.scan()
-        return scanner.tape
+        (self.bytes, end, self.ambiguities, self.maximumDepth) = (bytes, text.count, ambiguities, maximumDepth)
+        // Most texts have ten bytes or more for each value.
+        capacity = text.count / 8 + 8
+        entries = .allocate(capacity: capacity)
+        do { try scan() } catch {
+            entries.deallocate()
+            throw error
+        }
     }
 
-    private init(
-        _ bytes: UnsafePointer<UInt8>, count: Int, ambiguities: JSONTape.Ambiguities, maximumDepth: Int
-    ) {
-        (self.bytes, end, self.ambiguities, self.maximumDepth) = (bytes, count, ambiguities, maximumDepth)
-        tape = JSONTape(of: bytes, count: count)
+    @inline(__always)
+    mutating func append(_ entry: JSONEntry) {
+        if count == capacity { grow() }
+        (entries + count).initialize(to: entry)
+        count += 1
+    }
+
+    @inline(never)
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<JSONEntry>.allocate(capacity: capacity * 2)
+        larger.moveInitialize(from: entries, count: count)
+        entries.deallocate()
+        (entries, capacity) = (larger, capacity * 2)
     }
 
     private mutating func scan() throws(JSONError) {
@@ -56,7 +74,7 @@ struct JSONScanner: ~Copyable {
         let byte = peek
         guard byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") else {
             try scanScalar()
-            endValue(at: tape.count - 1)
+            endValue(at: count - 1)
             return false
         }
         guard depth < maximumDepth else {
@@ -74,15 +92,15 @@ struct JSONScanner: ~Copyable {
         guard peek != (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
             position += 1
             entry.end = UInt32(truncatingIfNeeded: position)
-            tape.append(entry)
+            append(entry)
             return false
         }
         entry.tag += JSONEntry.one
         entry.span = UInt32(truncatingIfNeeded: open)
-        open = tape.count
+        open = count
         isInObject = isObject
         depth += 1
-        tape.append(entry)
+        append(entry)
         if isObject { try scanName() }
         return true
     }
@@ -92,7 +110,7 @@ struct JSONScanner: ~Copyable {
     private mutating func closeContainers() throws(JSONError) {
         while open >= 0 {
             guard try scanDelimiter(isInObject: isInObject) else {
-                tape.entries[open].tag += JSONEntry.one
+                entries[open].tag += JSONEntry.one
                 if isInObject { try scanName() }
                 return
             }
@@ -103,12 +121,12 @@ struct JSONScanner: ~Copyable {
     @inline(__always)
     private mutating func closeContainer() {
         let index = open
-        let entry = tape.entries + index
+        let entry = entries + index
         open = Int(Int32(bitPattern: entry.pointee.span))
-        entry.pointee.span = UInt32(truncatingIfNeeded: tape.count - index)
+        entry.pointee.span = UInt32(truncatingIfNeeded: count - index)
         entry.pointee.end = UInt32(truncatingIfNeeded: position)
         if isInObject, ambiguities != .ignored { checkNames(of: JSONElement(entry: entry, bytes: bytes)) }
-        isInObject = open >= 0 && tape.entries[open].kind == .object
+        isInObject = open >= 0 && entries[open].kind == .object
         depth -= 1
         endValue(at: index)
     }
@@ -162,14 +180,14 @@ struct JSONScanner: ~Copyable {
     /// Replaces an object with an ambiguity, or an element of the outermost array, and forgets the ambiguity.
     @inline(never)
     private mutating func isolate(_ index: Int) {
-        let (kind, range) = (tape.entries[index].kind, JSONElement(entry: tape.entries + index, bytes: bytes).range)
+        let (kind, range) = (entries[index].kind, JSONElement(entry: entries + index, bytes: bytes).range)
         let start = kind == .string ? range.lowerBound - 1 : range.lowerBound
         guard let fault, fault.offset >= start, kind == .object || (open == 0 && !isInObject) else { return }
-        tape.truncate(to: index)
+        count = index
         var entry = JSONEntry(.fault, start: start, end: position)
         entry.span = 2
-        tape.append(entry)
-        tape.append(fault.entry)
+        append(entry)
+        append(fault.entry)
         self.fault = nil
     }
 
@@ -178,8 +196,8 @@ struct JSONScanner: ~Copyable {
     private mutating func skipTooDeep() throws(JSONError) {
         guard ambiguities == .isolated else { throw failure("nested deeper than \(maximumDepth) levels") }
         record(.depth, in: position..<position)
-        tape.append(JSONEntry(.null, start: position, end: position))
-        let count = tape.count
+        append(JSONEntry(.null, start: position, end: position))
+        let count = self.count
         var areObjects: [Bool] = []
         repeat {
             guard try !skipValue(&areObjects) else { continue }
@@ -190,7 +208,7 @@ struct JSONScanner: ~Copyable {
                 }
                 areObjects.removeLast()
             }
-            tape.truncate(to: count)
+            self.count = count
         } while !areObjects.isEmpty
         endValue(at: count - 1)
     }

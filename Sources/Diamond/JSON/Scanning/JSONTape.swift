@@ -20,10 +20,8 @@ package struct JSONTape: ~Copyable {
     /// The maximum nesting depth of a text.
     package static let maximumDepth = 128
 
-    @usableFromInline package private(set) var entries: UnsafeMutablePointer<JSONEntry>
+    @usableFromInline package let entries: UnsafePointer<JSONEntry>
     @usableFromInline package let bytes: UnsafePointer<UInt8>
-    private(set) var count = 0
-    private var capacity: Int
 
     /// Scans a whole text in one pass.
     ///
@@ -36,38 +34,15 @@ package struct JSONTape: ~Copyable {
         scanning bytes: UnsafeRawBufferPointer, ambiguities: Ambiguities = .refused,
         maximumDepth: Int = Self.maximumDepth
     ) throws(JSONError) {
-        self = try JSONScanner.tape(of: bytes, ambiguities: ambiguities, maximumDepth: maximumDepth)
-    }
-
-    init(of bytes: UnsafePointer<UInt8>, count: Int) {
-        // Most texts have ten bytes or more for each value.
-        capacity = count / 8 + 8
-        entries = .allocate(capacity: capacity)
-        self.bytes = bytes
+        let scanner = try JSONScanner(scanning: bytes, ambiguities: ambiguities, maximumDepth: maximumDepth)
+        entries = UnsafePointer(scanner.entries)
+        self.bytes = scanner.bytes
     }
 
     deinit { entries.deallocate() }
 
     /// The value of the text.
     @inlinable package var root: JSONElement { JSONElement(entry: entries, bytes: bytes) }
-
-    @inline(__always)
-    mutating func append(_ entry: JSONEntry) {
-        if count == capacity { grow() }
-        (entries + count).initialize(to: entry)
-        count += 1
-    }
-
-    @inline(never)
-    private mutating func grow() {
-        let larger = UnsafeMutablePointer<JSONEntry>.allocate(capacity: capacity * 2)
-        larger.moveInitialize(from: entries, count: count)
-        entries.deallocate()
-        (entries, capacity) = (larger, capacity * 2)
-    }
-
-    /// Removes the last entries.
-    mutating func truncate(to count: Int) { self.count = count }
 }
 
 /// An entry of a tape.
