@@ -2,13 +2,16 @@
 extension JSONNumber {
     /// Returns the value of a number in JSON syntax; `nil` if no double is as large, or the exponent has no use.
     static func value(of text: UnsafeRawBufferPointer) -> JSONValue? {
+        if let quick = QuickDouble(text), quick.digits <= 15, quick.double.magnitude <= 0x1p53 {
+            // A double represents any 15 digits.
+            return JSONValue.number(quick.double).normalized
+        }
         let string = String(decoding: text, as: UTF8.self)
         if let integer = Int64(string) { return .integer(integer) }
         guard let double = Double(string), double.isFinite else { return nil }
         // A zero with an exponent may be a number that is smaller than any double.
         let isZero = double == 0 && !text.contains { $0 | 0x20 == UInt8(ascii: "e") }
         let isSmall = isZero || (1e-290...0x1p53).contains(double.magnitude)
-        // A double represents any 15 digits.
         if isSmall, text.count <= 16 || double.description == string { return JSONValue.number(double).normalized }
         return exactValue(of: text, nearest: double)
     }
@@ -20,7 +23,8 @@ extension JSONNumber {
 
     /// Returns the nearest double to a number in JSON syntax; `nil` if none is as large.
     static func double(of text: UnsafeRawBufferPointer) -> Double? {
-        Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+        if let quick = QuickDouble(text) { return quick.double }
+        return Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
     }
 
     private static func exactValue(of text: UnsafeRawBufferPointer, nearest double: Double) -> JSONValue? {

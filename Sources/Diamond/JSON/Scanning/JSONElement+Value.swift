@@ -45,39 +45,6 @@ extension JSONElement {
     package func longInteger() -> Int64? { if case .integer(let integer) = value() { integer } else { nil } }
 }
 
-// MARK: Values
-
-extension JSONElement {
-    /// Returns the value.
-    package func value() -> JSONValue {
-        switch kind {
-        case .null: .null
-        case .false: false
-        case .true: true
-        case .number: isShortInteger ? .integer(shortInteger) : JSONNumber.value(of: text) ?? .integer(0)
-        case .string: .string(string())
-        case .array: .array(arrayValue())
-        case .object: .object(objectValue())
-        case .fault:
-            .fragment(JSONFragment(object: String(decoding: text, as: UTF8.self), fault: fault ?? ""))
-        }
-    }
-
-    private func arrayValue() -> [JSONValue] {
-        var values: [JSONValue] = []
-        values.reserveCapacity(count)
-        for element in elements { values.append(element.value()) }
-        return values
-    }
-
-    private func objectValue() -> [String: JSONValue] {
-        var values: [String: JSONValue] = [:]
-        values.reserveCapacity(count)
-        for (name, value) in members { values[name.string()] = value.value() }
-        return values
-    }
-}
-
 extension JSONValue {
     /// Creates a value from a JSON text.
     ///
@@ -95,7 +62,8 @@ extension JSONValue {
             Result { () throws(JSONError) in
                 let tape = try JSONTape(
                     scanning: bytes, ambiguities: isolatesFaults ? .isolated : .refused, maximumDepth: maximumDepth)
-                return withExtendedLifetime(tape) { tape.root.value() }
+                var builder = JSONValueBuilder(shapeCount: tape.shapeCount)
+                return withExtendedLifetime(tape) { builder.value(of: tape.root) }
             }
         }
         self = try result.get()

@@ -166,14 +166,3 @@ package struct JSONMembers: Sequence, IteratorProtocol {
         return (JSONElement(entry: entry, bytes: bytes), JSONElement(entry: value, bytes: bytes))
     }
 }
-
-// MARK: Repeated names
-
-extension JSONElement {
-    /// Returns the first member of an object whose name an earlier one has; `nil` if all names differ.
-    func repeatedMember() -> (name: JSONElement, value: JSONElement)? {
-        guard count > 1 else { return nil }
-        var names: Set<String> = []
-        return members.first { !names.insert($0.name.string()).inserted }
-    }
-}

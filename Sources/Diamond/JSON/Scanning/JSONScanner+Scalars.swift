@@ -110,6 +110,7 @@ extension JSONScanner {
                 position += 1
                 throw failure("a string has an unescaped control character: escape it")
             case 0x80...:
+                flags |= JSONEntry.beyondASCII
                 while let length = sequenceLength { position += length }
                 if peek >= 0x80 { throw failure("the string is not UTF-8") }
             default:

@@ -8,6 +8,7 @@ struct JSONScanner {
     private(set) var entries: UnsafeMutablePointer<JSONEntry>
     private var count = 0
     private var capacity: Int
+    private(set) var shapes = JSONShapes()
 
     private let ambiguities: JSONTape.Ambiguities
     private let maximumDepth: Int
@@ -132,7 +133,9 @@ struct JSONScanner {
     }
 
     private mutating func checkNames(of object: JSONElement) {
-        guard let (name, value) = object.repeatedMember() else { return }
+        guard object.count > 1, !shapes.areNamesUnique(in: object, entries: entries),
+            let (name, value) = object.repeatedMember()
+        else { return }
         // The first ambiguity in the text counts. The name is known to be one after its value.
         if let fault, fault.offset < value.entry.pointee.end { return }
         fault = JSONFault(.name, in: name.range, maximumDepth: maximumDepth)
@@ -184,6 +187,7 @@ struct JSONScanner {
         let start = kind == .string ? range.lowerBound - 1 : range.lowerBound
         guard let fault, fault.offset >= start, kind == .object || (open == 0 && !isInObject) else { return }
         count = index
+        shapes.removeObjects()
         var entry = JSONEntry(.fault, start: start, end: position)
         entry.span = 2
         append(entry)

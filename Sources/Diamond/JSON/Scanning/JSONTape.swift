@@ -22,6 +22,8 @@ package struct JSONTape: ~Copyable {
 
     @usableFromInline package let entries: UnsafePointer<JSONEntry>
     @usableFromInline package let bytes: UnsafePointer<UInt8>
+    /// The number of shapes that objects share.
+    let shapeCount: Int
 
     /// Scans a whole text in one pass.
     ///
@@ -37,6 +39,7 @@ package struct JSONTape: ~Copyable {
         let scanner = try JSONScanner(scanning: bytes, ambiguities: ambiguities, maximumDepth: maximumDepth)
         entries = UnsafePointer(scanner.entries)
         self.bytes = scanner.bytes
+        shapeCount = scanner.shapes.count
     }
 
     deinit { entries.deallocate() }
@@ -51,7 +54,8 @@ package struct JSONEntry {
     @usableFromInline package var start: UInt32
     /// The offset after the value: of a string at its closing quote, of an array or object after its bracket.
     @usableFromInline package var end: UInt32
-    /// The number of entries to the next value; of an open array or object the index of the one around it.
+    /// The number of entries to the next value; of an open array or object the index of the one around it; of an
+    /// object's first name its shape.
     @usableFromInline package var span: UInt32 = 1
     /// The kind in three bits, then the flags of a string or number, or the number of elements or members.
     @usableFromInline package var tag: UInt32
@@ -60,6 +64,8 @@ package struct JSONEntry {
     @usableFromInline package static let escaped: UInt32 = 8
     /// The flag of a string that has a lone surrogate.
     @usableFromInline package static let loneSurrogate: UInt32 = 16
+    /// The flag of a string that has characters beyond ASCII.
+    static let beyondASCII: UInt32 = 32
     /// The flag of an integer of at most 18 digits, without fraction and exponent.
     @usableFromInline package static let shortInteger: UInt32 = 8
     /// What each element or member adds to the tag.
