@@ -13,7 +13,7 @@ extension JSONElement {
     /// values.
     @inlinable
     package func unsigned() -> UInt64? {
-        isShortInteger ? UInt64(exactly: shortInteger) : value().integerText.flatMap { UInt64($0) }
+        isShortInteger ? UInt64(exactly: shortInteger) : longUnsigned()
     }
 
     /// Returns the nearest double to a number; `nil` if none is as large, and for other values.
@@ -42,7 +42,12 @@ extension JSONElement {
     }
 
     @usableFromInline
-    package func longInteger() -> Int64? { if case .integer(let integer) = value() { integer } else { nil } }
+    package func longInteger() -> Int64? { integerText.flatMap { Int64($0) } }
+
+    @usableFromInline
+    package func longUnsigned() -> UInt64? { integerText.flatMap { UInt64($0) } }
+
+    private var integerText: String? { kind == .number ? JSONNumber.value(of: text)?.integerText : nil }
 }
 
 extension JSONValue {

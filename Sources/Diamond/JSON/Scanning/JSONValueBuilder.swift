@@ -34,7 +34,9 @@ struct JSONValueBuilder {
 
     private mutating func object(of element: JSONElement) -> [String: JSONValue] {
         let shape = element.shape
-        guard shape > 0, shape < places.count else { return dictionary(of: element) { (builder, value, _) in builder.value(of: value) } }
+        guard shape > 0, shape < places.count else {
+            return dictionary(of: element) { (builder, value, _) in builder.value(of: value) }
+        }
         if places[shape].isEmpty { places[shape] = dictionary(of: element) { (_, _, place) in place } }
         return withUnsafeTemporaryAllocation(of: JSONValue.self, capacity: element.count) { values in
             for (place, member) in element.members.enumerated() {
@@ -64,8 +66,10 @@ extension JSONElement {
         return builder.value(of: self)
     }
 
-    /// The value of a number.
+    /// The value of a number. One beyond a double, which is an ambiguity, is text.
     fileprivate var number: JSONValue {
-        isShortInteger ? .integer(shortInteger) : JSONNumber.value(of: text) ?? .integer(0)
+        isShortInteger
+            ? .integer(shortInteger)
+            : JSONNumber.value(of: text) ?? .fragment(JSONFragment(number: String(decoding: text, as: UTF8.self)))
     }
 }

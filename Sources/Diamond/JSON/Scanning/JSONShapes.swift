@@ -9,9 +9,10 @@ struct JSONShapes {
     /// Whether the names of an object differ. If an earlier one has the same names, both get its shape.
     @inline(__always)
     mutating func areNamesUnique(in object: JSONElement, entries: UnsafeMutablePointer<JSONEntry>) -> Bool {
-        let slot = (object.count &* 31 &+ Int(object.entry[1].tag >> 8) &+ object.firstName.text.count) & 63
+        let slot = (object.count &* 31 &+ object.firstName.text.count) & 63
         let index = object.entry - UnsafePointer(entries)
-        guard let earlier = objects[slot], object.hasNames(of: JSONElement(entry: entries + earlier, bytes: object.bytes))
+        guard let earlier = objects[slot],
+            object.hasNames(of: JSONElement(entry: entries + earlier, bytes: object.bytes))
         else {
             guard object.repeatedMember() == nil else { return false }
             objects[slot] = index
