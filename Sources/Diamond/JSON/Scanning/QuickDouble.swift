@@ -20,7 +20,7 @@ struct QuickDouble {
                 continue
             }
             mantissa = mantissa &* 10 &+ UInt64(text[index] &- UInt8(ascii: "0"))
-            if mantissa > 0 { digits += 1 }
+            if digits > 0 || mantissa > 0 { digits += 1 }
             if isFraction { exponent -= 1 }
             guard digits < 20 else { return nil }
         }
