@@ -9,6 +9,14 @@ enum SampleText: String, CaseIterable {
     /// The shape of citm_catalog.json: large objects with numbers as names, and lists of small objects, indented.
     case catalog
 
+    var description: String {
+        switch self {
+        case .objects: "1.6 MB of 10,000 objects with seven members"
+        case .statuses: "0.4 MB of the shape of twitter.json"
+        case .catalog: "1.8 MB of the shape of citm_catalog.json"
+        }
+    }
+
     var bytes: Data {
         switch self {
         case .objects: Data("[\((0..<10_000).map(Self.object).joined(separator: ","))]".utf8)
