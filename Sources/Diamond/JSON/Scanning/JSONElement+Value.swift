@@ -77,7 +77,7 @@ extension JSONValue {
 
 extension Sequence<UInt8> {
     /// Calls `body` with the bytes, which are copied only if they are not in one piece.
-    fileprivate func withContiguousBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    func withContiguousBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if let result = withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
         return Array(self).withUnsafeBytes(body)
     }
