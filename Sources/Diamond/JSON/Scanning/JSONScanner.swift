@@ -25,7 +25,8 @@ struct JSONScanner {
         scanning text: UnsafeRawBufferPointer, ambiguities: JSONTape.Ambiguities, maximumDepth: Int
     ) throws(JSONError) {
         guard let bytes = text.assumingMemoryBound(to: UInt8.self).baseAddress, text.count <= 1 << 30 else {
-            let message = text.isEmpty ? "the text ends where a value should be" : "the text has more than 1 GiB"
+            let isEmpty = text.isEmpty
+            let message = isEmpty ? "the text ends where a value should be" : "more than 1 GiB: divide the text"
             throw JSONError(.malformed, message, at: 0, in: text)
         }
         (self.bytes, end, self.ambiguities, self.maximumDepth) = (bytes, text.count, ambiguities, maximumDepth)

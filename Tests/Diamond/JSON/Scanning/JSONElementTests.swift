@@ -62,7 +62,10 @@ import Testing
 
     @Test func `a number gives the nearest double`() throws {
         var random = SplitMix(state: Effort.seed)
-        var texts = ["0", "-0", "0.1", "-0.0", "1e22", "1e23", "9007199254740993", "5e-324", "2.2250738585072011e-308"]
+        var texts = [
+            "0", "-0", "0.1", "-0.0", "1e22", "1e23", "9007199254740993", "5e-324", "18446744073709551616",
+            "2.2250738585072011e-308",
+        ]
         for _ in 0..<Effort.rounds(3000, soaking: 1_000_000) {
             let digits = String(random.next() >> UInt64(random.below(64)))
             let fraction = random.below(2) == 0 ? "" : ".\(random.next() >> UInt64(random.below(64)))"
