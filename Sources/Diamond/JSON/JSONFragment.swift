@@ -31,7 +31,7 @@ extension JSONFragment: Hashable {
 extension JSONValue {
     /// Creates a number from its JSON text; `nil` if no double is as large. The text must be a number.
     package init?(number text: String) {
-        guard let value = JSONNumber.value(of: Array(text.utf8)[...]) else { return nil }
+        guard let value = JSONNumber.value(of: text) else { return nil }
         self = value
     }
 

@@ -1,21 +1,35 @@
 /// Numbers without loss: as an `Int64`, as a double whose shortest digits are the same number, or else as text.
 extension JSONNumber {
     /// Returns the value of a number in JSON syntax; `nil` if no double is as large, or the exponent has no use.
-    static func value(of text: ArraySlice<UInt8>) -> JSONValue? {
+    static func value(of text: UnsafeRawBufferPointer) -> JSONValue? {
+        if let quick = QuickDouble(text), quick.digits <= 15, quick.double.magnitude <= 0x1p53 {
+            // A double represents any 15 digits.
+            return JSONValue.number(quick.double).normalized
+        }
         let string = String(decoding: text, as: UTF8.self)
         if let integer = Int64(string) { return .integer(integer) }
         guard let double = Double(string), double.isFinite else { return nil }
         // A zero with an exponent may be a number that is smaller than any double.
         let isZero = double == 0 && !text.contains { $0 | 0x20 == UInt8(ascii: "e") }
         let isSmall = isZero || (1e-290...0x1p53).contains(double.magnitude)
-        // A double represents any 15 digits.
         if isSmall, text.count <= 16 || double.description == string { return JSONValue.number(double).normalized }
         return exactValue(of: text, nearest: double)
     }
 
-    private static func exactValue(of text: ArraySlice<UInt8>, nearest double: Double) -> JSONValue? {
+    /// Returns the value of a number in JSON syntax.
+    static func value(of text: String) -> JSONValue? {
+        text.withBytes { $0.withUnsafeBytes { value(of: $0) } }
+    }
+
+    /// Returns the nearest double to a number in JSON syntax; `nil` if none is as large.
+    static func double(of text: UnsafeRawBufferPointer) -> Double? {
+        if let quick = QuickDouble(text) { return quick.double }
+        return Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    private static func exactValue(of text: UnsafeRawBufferPointer, nearest double: Double) -> JSONValue? {
         let isNegative = text.first == UInt8(ascii: "-")
-        let unsigned = Array(isNegative ? text.dropFirst() : text)
+        let unsigned = Array(text.dropFirst(isNegative ? 1 : 0))
         let decimal = Decimal(parsing: unsigned)
         guard !decimal.digits.isEmpty else { return .integer(0) }
         guard decimal.point > -100_000 else { return nil }

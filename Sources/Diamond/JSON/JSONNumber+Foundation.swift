@@ -13,7 +13,7 @@ extension Foundation.Decimal {
 extension JSONValue {
     /// Creates a number; `nil` if it is not finite.
     package init?(_ decimal: Foundation.Decimal) {
-        guard decimal.isFinite, let value = JSONNumber.value(of: Array(decimal.description.utf8)[...]) else {
+        guard decimal.isFinite, let value = JSONNumber.value(of: decimal.description) else {
             return nil
         }
         self = value

@@ -5,10 +5,14 @@ enum JSONNumber {
     static func text(of value: Double) -> [UInt8]? {
         guard value.isFinite else { return nil }
         guard value != 0 else { return [UInt8(ascii: "0")] }
-        // In this range Swift's description has the same digits and the same format.
-        if (1e-4..<1e15).contains(value.magnitude), value != value.rounded() { return Array(value.description.utf8) }
+        if isDescribed(value) { return Array(value.description.utf8) }
         let decimal = Decimal(parsing: Array(value.magnitude.description.utf8))
         return (value < 0 ? [UInt8(ascii: "-")] : []) + formatted(decimal)
+    }
+
+    /// Whether Swift's description of a number has the same digits and the same format.
+    static func isDescribed(_ value: Double) -> Bool {
+        (1e-4..<1e15).contains(value.magnitude) && value != value.rounded()
     }
 
     /// Whether a number in JSON syntax has the same value after conversion to a double and back.

@@ -57,7 +57,7 @@ extension JSONValue {
     public init(_ integer: some BinaryInteger) {
         self =
             Int64(exactly: integer).map(JSONValue.integer)
-            ?? JSONNumber.value(of: Array(String(integer).utf8)[...]) ?? .number(Double(integer))
+            ?? JSONNumber.value(of: String(integer)) ?? .number(Double(integer))
     }
 
     /// Creates an array from a variable.

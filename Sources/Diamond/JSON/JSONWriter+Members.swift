@@ -1,40 +1,34 @@
 extension JSONWriter {
-    /// A member of an object, prepared for sorting.
+    /// The place of an object's member, prepared for sorting: moving it moves no name and no value.
     struct Member {
-        let name: String
-        let value: JSONValue
+        private let index: Dictionary<String, JSONValue>.Index
         /// The first eight bytes of the name.
         private let beginning: UInt64
-
-        private init(name: String, value: JSONValue) {
-            self.name = name
-            self.value = value
-            beginning = name.withBytes { $0.beginning(of: $0.count) }
-        }
 
         /// Calls `body` with each member of an object, sorted by the UTF-16 code units of the names.
         ///
         /// Allocated on the stack, unless there are many members.
         static func withSorted(
             _ members: [String: JSONValue],
-            perform body: (Member) throws(JSONError) -> Void
+            perform body: (_ name: String, _ value: JSONValue) throws(JSONError) -> Void
         ) throws(JSONError) {
             try withUnsafeTemporaryAllocation(of: Member.self, capacity: members.count) { buffer in
                 var sorted = buffer
-                for (index, member) in members.enumerated() {
-                    sorted.initializeElement(at: index, to: Member(name: member.key, value: member.value))
+                for (place, index) in members.indices.enumerated() {
+                    let beginning = members.keys[index].withBytes { $0.beginning(of: $0.count) }
+                    sorted.initializeElement(at: place, to: Member(index: index, beginning: beginning))
                 }
                 defer { _ = sorted.deinitialize() }
-                sorted.sortFew(by: precedes)
+                sorted.sortFew { precedes($0, $1, in: members) }
                 return Result { () throws(JSONError) in
-                    for index in sorted.indices { try body(sorted[index]) }
+                    for member in sorted { try body(members[member.index].key, members[member.index].value) }
                 }
             }.get()
         }
 
-        private static func precedes(_ left: Member, _ right: Member) -> Bool {
+        private static func precedes(_ left: Member, _ right: Member, in members: [String: JSONValue]) -> Bool {
             let differing = (left.beginning ^ right.beginning).leadingZeroBitCount
-            guard differing < 64 else { return precedes(left.name, right.name) }
+            guard differing < 64 else { return precedes(members[left.index].key, members[right.index].key) }
             let shift = UInt64(56 - differing / 8 * 8)
             return weight(UInt8(truncatingIfNeeded: left.beginning >> shift))
                 < weight(UInt8(truncatingIfNeeded: right.beginning >> shift))

@@ -47,9 +47,10 @@ struct JSONWriter {
     private mutating func write(_ double: Double) throws(JSONError) {
         // One form for equal numbers.
         if let integer = Int64(exactly: double) { return write(integer) }
+        if JSONNumber.isDescribed(double) { return bytes.append(contentsOf: double.description.utf8) }
         guard let text = JSONNumber.text(of: double) else {
             let message = "JSON cannot contain the number \(double): send a finite number, or a string"
-            throw JSONError(code: .notFinite, message: message)
+            throw JSONError(.notFinite, message)
         }
         bytes.append(contentsOf: text)
     }
@@ -66,19 +67,19 @@ struct JSONWriter {
     private mutating func write(_ members: [String: JSONValue]) throws(JSONError) {
         bytes.append(UInt8(ascii: "{"))
         var isFirst = true
-        try Member.withSorted(members) { (member) throws(JSONError) in
+        try Member.withSorted(members) { (name, value) throws(JSONError) in
             if !isFirst { bytes.append(UInt8(ascii: ",")) }
             isFirst = false
-            write(quoting: member.name)
+            write(quoting: name)
             bytes.append(UInt8(ascii: ":"))
-            try write(member.value)
+            try write(value)
         }
         bytes.append(UInt8(ascii: "}"))
     }
 
     private mutating func write(quoting text: String) {
         text.withBytes { text in
-            guard text.allSatisfy(in: text.indices, Self.isBare) else { return write(escaping: text) }
+            guard text.isBare else { return write(escaping: text) }
             bytes.append(atMost: text.count + 2) { string in
                 string.write(UInt8(ascii: "\""))
                 string.write(text)
@@ -89,12 +90,14 @@ struct JSONWriter {
 
     private mutating func write(escaping text: Span<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
-        for index in text.indices { write(escaping: text[index]) }
+        var start = 0
+        for index in text.indices where !text[index].isBare {
+            bytes.append(text, in: start..<index)
+            write(escaping: text[index])
+            start = index + 1
+        }
+        bytes.append(text, in: start..<text.count)
         bytes.append(UInt8(ascii: "\""))
-    }
-
-    private static func isBare(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     private mutating func write(escaping byte: UInt8) {
@@ -105,8 +108,37 @@ struct JSONWriter {
         case 0x0A: write(literal: "\\n")
         case 0x0C: write(literal: "\\f")
         case 0x0D: write(literal: "\\r")
-        case 0..<0x20: write(literal: "\\u00"); bytes += Hex.digits(of: byte)
-        default: bytes.append(byte)
+        default: write(literal: "\\u00"); bytes += Hex.digits(of: byte)
         }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether a string needs no escape in JSON.
+    fileprivate var isBare: Bool {
+        withUnsafeBytes { bytes in
+            var index = 0
+            while index + 8 <= bytes.count {
+                guard bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).isBare else { return false }
+                index += 8
+            }
+            return bytes[index...].allSatisfy(\.isBare)
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBare: Bool { self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") }
+}
+
+extension UInt64 {
+    /// Whether none of eight bytes needs an escape.
+    fileprivate var isBare: Bool {
+        let quotes = self ^ 0x2222_2222_2222_2222
+        let escapes = self ^ 0x5C5C_5C5C_5C5C_5C5C
+        let found =
+            (self &- 0x2020_2020_2020_2020) & ~self | (quotes &- 0x0101_0101_0101_0101) & ~quotes
+            | (escapes &- 0x0101_0101_0101_0101) & ~escapes
+        return found & 0x8080_8080_8080_8080 == 0
     }
 }

@@ -56,9 +56,9 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
 extension JSONValue {
     /// Returns the value of a JSON text.
     static func read(
-        _ text: some Sequence<UInt8>, maximumDepth: Int = JSONReader.maximumDepth
+        _ text: some Sequence<UInt8>, maximumDepth: Int = JSONTape.maximumDepth
     ) throws(RequestError) -> JSONValue {
-        do { return try JSONReader.value(of: Array(text), maximumDepth: maximumDepth) } catch {
+        do { return try JSONValue(reading: text, maximumDepth: maximumDepth) } catch {
             throw RequestError(error)
         }
     }

@@ -39,10 +39,13 @@ struct FuzzedReaders {
         checkForm(of: Request(text))
     }
 
-    /// JSON that was read and written is read as the same value, and written in the same way.
+    /// JSON that was read and written is read as the same value, and written in the same way. JSON without a fault is
+    /// read alike where faults are isolated.
     private mutating func readJSON(_ bytes: [UInt8]) {
-        guard let value = try? JSONReader.value(of: bytes), let once = try? JSONWriter.text(of: value) else { return }
-        let again = try? JSONReader.value(of: once)
+        let isolated = try? JSONValue(reading: bytes, isolatesFaults: true)
+        guard let value = try? JSONValue(reading: bytes), let once = try? JSONWriter.text(of: value) else { return }
+        expect(isolated == value, "JSON without a fault is read in two ways")
+        let again = try? JSONValue(reading: once)
         expect(again == value, "JSON changed: \(String(decoding: once, as: UTF8.self))")
         expect(again.flatMap { try? JSONWriter.text(of: $0) } == once, "JSON is not in normal form")
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite("Numbers in JSON") struct JSONNumberTests {
-    private static func read(_ text: String) throws -> JSONValue { try JSONReader.value(of: Array(text.utf8)) }
+    private static func read(_ text: String) throws -> JSONValue { try JSONValue(reading: text.utf8) }
 
     private static func written(_ value: JSONValue) throws -> String {
         String(decoding: try JSONWriter.text(of: value), as: UTF8.self)
@@ -105,7 +105,7 @@ import Testing
     @Test func `a number that no decoder returns exactly is decoded as the nearest double`() throws {
         let text = Data("[3.14159265358979323846264338327950288419716939937510]".utf8)
         #expect(try JSONDecoder().decode([JSONValue].self, from: text) == [.number(.pi)])
-        let value = try JSONReader.value(of: Array(text))
+        let value = try JSONValue(reading: text)
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(value) }
         #expect(try Self.written(value) == "[3.1415926535897932384626433832795028841971693993751]")
     }
@@ -126,7 +126,7 @@ import Testing
 
 @Suite("Objects that JSON readers could read differently") struct AmbiguousObjectTests {
     private static func fault(_ text: String, at path: [Int] = []) throws -> String? {
-        var value = try JSONReader.value(of: Array(text.utf8), isolatesFaults: true)
+        var value = try JSONValue(reading: text.utf8, isolatesFaults: true)
         for index in path {
             guard case .array(let values) = value else { return nil }
             value = values[index]
@@ -143,12 +143,12 @@ import Testing
         text: String, reason: String
     ) throws {
         let list = "[{\"x\":1}, \(text) ,{\"y\":\"z\"}]"
-        let value = try JSONReader.value(of: Array(list.utf8), isolatesFaults: true)
+        let value = try JSONValue(reading: list.utf8, isolatesFaults: true)
         guard case .array(let values) = value else { throw CancellationError() }
         #expect(values[0] == ["x": 1] && values[2] == ["y": "z"])
         #expect(values[1].fault?.contains(reason) == true, "\(values[1].fault ?? "")")
         #expect(String(decoding: try JSONWriter.text(of: value), as: UTF8.self) == "[{\"x\":1},\(text),{\"y\":\"z\"}]")
-        #expect(throws: JSONError.self) { try JSONReader.value(of: Array(list.utf8)) }
+        #expect(throws: JSONError.self) { try JSONValue(reading: list.utf8) }
         #expect(throws: RequestError.self) { try Request("http://h/", body: .json(value)).json() }
     }
 
@@ -157,15 +157,15 @@ import Testing
     ]) func `an element of a list that is no object and cannot be read is kept as text`(
         text: String, reason: String
     ) throws {
-        let value = try JSONReader.value(of: Array("[{\"a\":1},\(text)]".utf8), isolatesFaults: true)
+        let value = try JSONValue(reading: "[{\"a\":1},\(text)]".utf8, isolatesFaults: true)
         #expect(value[0] == ["a": 1] && value[1]?.fault?.contains(reason) == true, "\(value)")
     }
 
     @Test func `only the innermost object is kept as text`() throws {
         let text = #"[{"a":{"b":"\ud800"},"c":1}]"#
         #expect(try Self.fault(text, at: [0]) == nil)
-        #expect(try JSONReader.value(of: Array(text.utf8), isolatesFaults: true)[0]?["c"] == 1)
-        #expect(try JSONReader.value(of: Array(text.utf8), isolatesFaults: true)[0]?["a"]?.fault != nil)
+        #expect(try JSONValue(reading: text.utf8, isolatesFaults: true)[0]?["c"] == 1)
+        #expect(try JSONValue(reading: text.utf8, isolatesFaults: true)[0]?["a"]?.fault != nil)
         #expect(
             try Self.fault(#"[{"x":"\ud800","b":{"c":1},"d":{"e":1e400}}]"#, at: [0])?.contains("surrogate") == true)
     }
@@ -175,19 +175,19 @@ import Testing
         "[{\"a\":\(String(repeating: "[", count: 200))nope\(String(repeating: "]", count: 200))}]",
         "[{\"a\":\(String(repeating: "{\"b\":", count: 200))1\(String(repeating: "}", count: 199))}]",
     ]) func `a text without an object or a list around its mistake is refused`(text: String) {
-        #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8), isolatesFaults: true) }
+        #expect(throws: JSONError.self) { try JSONValue(reading: text.utf8, isolatesFaults: true) }
     }
 
     @Test func `100,000 levels of nesting in an object do not exhaust the stack`() throws {
         let opening = String(repeating: "[{\"a\":", count: 50_000)
         let text = "[{\"id\":1},{\"a\":\(opening)1\(String(repeating: "}]", count: 50_000))},{\"id\":3}]"
-        let value = try JSONReader.value(of: Array(text.utf8), isolatesFaults: true)
+        let value = try JSONValue(reading: text.utf8, isolatesFaults: true)
         #expect(value[0] == ["id": 1] && value[2] == ["id": 3])
         #expect(String(decoding: try JSONWriter.text(of: value), as: UTF8.self) == text)
     }
 
     @Test func `an object that is kept as text is treated as a secret`() throws {
-        let value = try JSONReader.value(of: Array(#"{"a":{"token":"x","token":"y"}}"#.utf8), isolatesFaults: true)
+        let value = try JSONValue(reading: #"{"a":{"token":"x","token":"y"}}"#.utf8, isolatesFaults: true)
         #expect(value.hasSecretMember(KeyRules()))
     }
 }

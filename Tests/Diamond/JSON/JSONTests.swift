@@ -7,7 +7,7 @@ import Testing
 @Suite("JSON") struct JSONTests {
     @Test(arguments: ["arrays", "french", "structures", "unicode", "values", "weird"])
     func `JSON is written as the reference vectors of RFC 8785 say`(name: String) throws {
-        let input = try JSONReader.value(of: Fixture.bytes("JCS/input/\(name).json"))
+        let input = try JSONValue(reading: Fixture.bytes("JCS/input/\(name).json"))
         #expect(try JSONWriter.text(of: Self.rounded(input)) == Fixture.bytes("JCS/output/\(name).json"))
     }
 
@@ -69,7 +69,7 @@ import Testing
         ("\"a\u{1}b\"", 1, 4), ("\"abc", 1, 6), ("[1]]", 1, 4), ("-", 1, 2), ("1.", 1, 3), ("\"\\x\"", 1, 4),
         (#"{"a":1,"a":2"#, 1, 13), (#"{"a":1,"a":2} x}"#, 1, 15), (#"["\ud800" 1]"#, 1, 11), ("[1e400,]", 1, 8),
     ]) func `malformed JSON is refused with its line and column`(text: String, line: Int, column: Int) {
-        let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
+        let error = #expect(throws: JSONError.self) { try JSONValue(reading: text.utf8) }
         #expect(error?.code == .malformed)
         #expect(error?.message.hasPrefix("line \(line), column \(column): ") == true, "\(error?.message ?? "")")
     }
@@ -78,7 +78,7 @@ import Testing
         #"{"a":1,"a":2}"#, #"{"a":{"b":1,"\u0062":2}}"#, #""\ud800""#, #""\udc00x""#, #"["\ud800\u0041"]"#,
         "1e400", "-1e309", "[1e-9999999]",
     ]) func `ambiguous JSON is detected`(text: String) {
-        let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
+        let error = #expect(throws: JSONError.self) { try JSONValue(reading: text.utf8) }
         #expect(error?.code == .ambiguous)
     }
 
@@ -88,22 +88,22 @@ import Testing
             ("0.1", 0.1), ("1E+2", 100), ("\"\\ud83d\\ude00\\/\"", "😀/"), (" [ ] ", []), ("{ }", [:]), ("null", nil),
         ] as [(String, JSONValue)]) func `JSON is parsed`(text: String, value: JSONValue) throws
     {
-        #expect(try JSONReader.value(of: Array(text.utf8)) == value)
+        #expect(try JSONValue(reading: text.utf8) == value)
     }
 
     @Test func `JSON nested beyond reason is refused, without a crash`() throws {
         let deep = Array(repeating: UInt8(ascii: "["), count: 100_000)
-        #expect(throws: JSONError.self) { try JSONReader.value(of: deep) }
+        #expect(throws: JSONError.self) { try JSONValue(reading: deep) }
         let fine = Array(repeating: UInt8(ascii: "["), count: 128) + Array(repeating: UInt8(ascii: "]"), count: 128)
-        #expect(throws: Never.self) { try JSONReader.value(of: fine) }
+        #expect(throws: Never.self) { try JSONValue(reading: fine) }
     }
 
     @Test func `JSON may begin with a byte order mark`() throws {
-        #expect(try JSONReader.value(of: [0xEF, 0xBB, 0xBF] + Array("[1]".utf8)) == [1])
+        #expect(try JSONValue(reading: [0xEF, 0xBB, 0xBF] + Array("[1]".utf8)) == [1])
     }
 
     @Test func `JSON bytes that are not UTF-8 are refused`() {
-        #expect(throws: JSONError.self) { try JSONReader.value(of: [0x22, 0xFF, 0x22]) }
+        #expect(throws: JSONError.self) { try JSONValue(reading: [0x22, 0xFF, 0x22]) }
     }
 
     @Test func `an integral JSON number equals the integer`() {

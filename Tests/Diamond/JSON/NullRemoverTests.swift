@@ -18,7 +18,7 @@ import Testing
             #"{"a":1.0,"b":9007199254740993,"c":1e400,"d":"\u00fc"}"#,
             #"{"a":1.0,"b":9007199254740993,"c":1e400,"d":"\u00fc"}"#
         ),
-        ("{}", "{}"), ("[ ]", "[]"), (" [ 1 , true ]\n", "[1,true]"), (#"{"a":nullable}"#, #"{"a":nullable}"#),
+        ("{}", "{}"), ("[ ]", "[]"), (" [ 1 , true ]\n", "[1,true]"),
     ]) func `JSON without its nulls keeps every other byte except white space`(text: String, result: String) {
         #expect(removed(text) == result)
     }
@@ -26,7 +26,8 @@ import Testing
     @Test(arguments: [
         "", " ", "{", "[", "}", "[1", "[1,", "[,1]", "[1,]", "[1 2]", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#,
         #"{"a":null,}"#,
-        #"{a:1}"#, #"{"a":1"#, #"{"a" 1}"#, "\"a", "\"a\\", "1 2", #"{"a":null"#, "<html>{}", "{}{}",
+        #"{a:1}"#, #"{"a":nullable}"#, #"{"a":1"#, #"{"a" 1}"#, "\"a", "\"a\\", "1 2", #"{"a":null"#, "<html>{}",
+        "{}{}",
         #"{"a":null "b":1}"#,
         String(repeating: "[", count: 100_000),
     ]) func `JSON without its nulls is nil for invalid JSON`(text: String) {

@@ -44,7 +44,7 @@ import Testing
     func `a number of a variable keeps its digits`(number: any ParameterConvertible & Sendable, text: String?) throws {
         let expected = text ?? (number is Int ? "9007199254740993" : #"{"n":18446744073709551615}"#)
         #expect(JSONValue(number).description == expected)
-        #expect(try JSONReader.value(of: Array(expected.utf8)) == JSONValue(number))
+        #expect(try JSONValue(reading: expected.utf8) == JSONValue(number))
     }
 
     @Test func `a member is read by its name, and an element by its index, and what is absent is null`() throws {

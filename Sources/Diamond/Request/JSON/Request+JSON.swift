@@ -90,7 +90,7 @@ extension Request {
     /// Returns the form if it is not nested too deeply. It leaves levels for an enclosing form, such as a connection's.
     private static func checked(_ form: JSONValue) throws(RequestError) -> JSONValue {
         guard !form.isDeeper(than: WrittenObject.maximumDepth - 4) else {
-            let remedy = "nest it in \(JSONReader.maximumDepth) levels at most"
+            let remedy = "nest it in \(JSONTape.maximumDepth) levels at most"
             throw RequestError(.malformedRequest, "the request holds a value too deep to be read back: \(remedy)")
         }
         guard !form.hasFault else {

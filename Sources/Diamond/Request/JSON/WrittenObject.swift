@@ -6,7 +6,7 @@ struct WrittenObject {
     private let place: String
 
     /// The maximum nesting depth of a form: that of a JSON text, such as a body, and the levels around it.
-    static let maximumDepth = JSONReader.maximumDepth + 8
+    static let maximumDepth = JSONTape.maximumDepth + 8
 
     init(_ value: JSONValue, in place: String) throws(RequestError) {
         guard case .object(let members) = value else {
