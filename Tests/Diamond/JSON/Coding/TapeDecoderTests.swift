@@ -57,7 +57,7 @@ import Testing
         Sample(Samples.Wrapped.self, #"{"count":3}"#, #"{"count":"x"}"#),
         Sample(
             Samples.Account.self, #"{"a":1,"b":[1,"x",null,{"c":2},[3]],"first_name":{"d_e":1},"é":null}"#),
-        Sample([String: Double].self, #"{"a":1,"snake_case":2.5}"#, #"{"inf":"+"}"#, "{}"),
+        Sample([String: Double].self, #"{"a":1,"snake_case":2.5}"#, #"{"inf":"+","a":1,"a":2}"#, "{}"),
         Sample([Samples.Flat].self, #"[{"id":1,"name":"n","isActive":true,"score":0}]"#, "[]"),
         Sample(JSONValue.self, #"{"a":[1,1.5,true,null,"x",{"b_c":[]}],"b":12345678901234567890}"#, "1.0"),
         Sample(Int?.self, "1", "null"), Sample(String.self, "\"\\ud83d\\ude00\"", "\"a\""),
@@ -116,4 +116,49 @@ import Testing
             #expect(difference == nil, "\(String(decoding: text, as: UTF8.self))")
         }
     }
+
+    @Test(arguments: [
+        #"{"list":[{"id":1,"name":2}],"grid":[],"table":{}}"#, #"{"list":[null,{}],"grid":[],"table":{}}"#,
+        #"{"list":[],"grid":[[1,null]],"table":{}}"#, #"{"list":[],"grid":[],"table":{"a":300.5}}"#, "[]", "null", "{",
+        #"{"list":[],"grid":[],"table":{"\ud800":1}}"#,
+    ]) func `an error is that of JSONDecoder, with its coding path`(text: String) throws {
+        let expected = #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(Samples.Nested.self, from: Data(text.utf8))
+        }
+        let error = #expect(throws: DecodingError.self) { try Response(text: text).decode(Samples.Nested.self) }
+        #expect(try "\(#require(error))" == "\(#require(expected))")
+    }
+
+    @Test func `a container that outlives the decoding reads its text`() throws {
+        let kept = try #require(JSONDecoder().tapedValue(of: Kept.self, from: Data(#"{"a":{"b":[1,"x"]}}"#.utf8)))
+        var items = try kept.container.nestedContainer(
+            keyedBy: Samples.AnyKey.self, forKey: Samples.AnyKey(stringValue: "a")
+        )
+        .nestedUnkeyedContainer(forKey: Samples.AnyKey(stringValue: "b"))
+        #expect(try items.decode(Int.self) == 1)
+        #expect(try items.decode(String.self) == "x")
+        #expect(try kept.decoder.container(keyedBy: Samples.AnyKey.self).allKeys.map(\.stringValue) == ["a"])
+    }
+
+    @Test func `a decoder that reads more than JSON is not replaced`() {
+        let relaxed = JSONDecoder()
+        relaxed.allowsJSON5 = true
+        let partial = JSONDecoder()
+        partial.assumesTopLevelDictionary = true
+        for decoder in [relaxed, partial, Subclass()] {
+            #expect(decoder.tapedValue(of: [String: Int].self, from: Data("{}".utf8)) == nil)
+        }
+    }
+
+    private struct Kept: Decodable {
+        let decoder: any Decoder
+        let container: KeyedDecodingContainer<Samples.AnyKey>
+
+        init(from decoder: any Decoder) throws {
+            self.decoder = decoder
+            container = try decoder.container(keyedBy: Samples.AnyKey.self)
+        }
+    }
+
+    private final class Subclass: JSONDecoder, @unchecked Sendable {}
 }
