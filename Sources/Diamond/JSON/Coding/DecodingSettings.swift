@@ -34,7 +34,7 @@ extension JSONDecoder {
             return nil
         }
         let root = text.root
-        let value = try? TapeDecoder(text, at: root).value(type, root, at: nil)
+        let value = try? TapeDecoder(text, at: root).value(type, of: root, at: nil)
         return text.isUndecided ? nil : value
     }
 }

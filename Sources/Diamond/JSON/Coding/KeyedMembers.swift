@@ -54,7 +54,7 @@ struct KeyedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode(_: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(key) }
     func decode(_: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(key) }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try decoder.value(type, element(key), at: place(key))
+        try decoder.value(type, of: element(key), at: place(key))
     }
 }
 
@@ -89,7 +89,7 @@ extension KeyedMembers {
     func decodeIfPresent(_: UInt128.Type, forKey key: Key) throws -> UInt128? { try presentInteger(key) }
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         guard let element = present(key) else { return nil }
-        return try decoder.value(type, element, at: place(key))
+        return try decoder.value(type, of: element, at: place(key))
     }
 }
 

@@ -3,7 +3,7 @@ import Foundation
 extension TapeDecoder {
     @inline(__always)
     func integer<T: FixedWidthInteger>(_ element: JSONElement, at place: @autoclosure () -> Place) throws -> T {
-        guard element.kind == .number else { throw mismatch(T.self, element, at: place()) }
+        guard element.kind == .number else { throw mismatch(T.self, found: element, at: place()) }
         if element.isShortInteger, let value = T(exactly: element.shortInteger) { return value }
         return try wideInteger(element)
     }
@@ -39,7 +39,7 @@ extension TapeDecoder {
     private func namedValue<T: BinaryFloatingPoint>(_ element: JSONElement, at place: Place) throws -> T {
         guard element.kind == .string,
             case .convertFromString(let infinity, let negative, let nan) = text.settings.floats
-        else { throw mismatch(T.self, element, at: place) }
+        else { throw mismatch(T.self, found: element, at: place) }
         let string = try string(element, at: place)
         let value: T? =
             string.hasBytes(of: infinity)
@@ -47,12 +47,12 @@ extension TapeDecoder {
             : string.hasBytes(of: negative) ? -.infinity : string.hasBytes(of: nan) ? .nan : nil
         // `JSONDecoder` compares the text as it is written.
         if !element.isPlain { throw text.undecided() }
-        guard let value else { throw mismatch(T.self, element, at: place) }
+        guard let value else { throw mismatch(T.self, found: element, at: place) }
         return value
     }
 
     func decimal(_ element: JSONElement, at place: @autoclosure () -> Place) throws -> Decimal {
-        guard element.kind == .number else { throw mismatch(Decimal.self, element, at: place()) }
+        guard element.kind == .number else { throw mismatch(Decimal.self, found: element, at: place()) }
         let digits = element.numberText
         // Longer numbers are rounded.
         guard digits.count <= 36, !digits.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }),

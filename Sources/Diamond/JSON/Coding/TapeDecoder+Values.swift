@@ -3,19 +3,25 @@ import Foundation
 extension TapeDecoder {
     typealias Place = CodingPlace?
 
-    func value<T: Decodable>(_ type: T.Type, _ element: JSONElement, at place: @autoclosure () -> Place) throws -> T {
-        if type == Date.self { return try same(date(element, at: place()), as: type) }
-        if type == URL.self { return try same(url(element, at: place()), as: type) }
-        if type == Data.self { return try same(data(element, at: place()), as: type) }
-        if type == Decimal.self { return try same(decimal(element, at: place()), as: type) }
+    func value<T: Decodable>(_ type: T.Type, of element: JSONElement, at place: @autoclosure () -> Place) throws -> T {
+        if type == String.self { return same(try string(element, at: place())) }
+        if type == Int.self { return same(try integer(element, at: place()) as Int) }
+        if type == Double.self { return same(try double(element, at: place())) }
+        if type == Date.self { return same(try date(element, at: place())) }
+        if type == URL.self { return same(try url(element, at: place())) }
+        if type == Data.self { return same(try data(element, at: place())) }
+        if type == Decimal.self { return same(try decimal(element, at: place())) }
         if text.settings.convertsKeys, let dictionary = type as? any NamedValues.Type {
-            return try same(dictionary.decode(element, from: self, at: place()), as: type)
+            return try cast(dictionary.decode(element, from: self, at: place()))
         }
         return try reading(element, at: place()) { try T(from: $0) }
     }
 
-    /// Returns a value whose type was compared with `T`.
-    private func same<T>(_ value: some Any, as type: T.Type) throws -> T {
+    /// Returns a value whose type was found to be `T`.
+    @inline(__always)
+    private func same<Value, T>(_ value: Value) -> T { unsafeBitCast(value, to: T.self) }
+
+    private func cast<T>(_ value: some Any) throws -> T {
         guard let value = value as? T else { throw text.undecided() }
         return value
     }
@@ -24,12 +30,12 @@ extension TapeDecoder {
         switch element.kind {
         case .true: return true
         case .false: return false
-        default: throw typeMismatch(Bool.self, element, at: place())
+        default: throw typeMismatch(Bool.self, found: element, at: place())
         }
     }
 
     func string(_ element: JSONElement, at place: @autoclosure () -> Place) throws -> String {
-        guard element.kind == .string else { throw mismatch(String.self, element, at: place()) }
+        guard element.kind == .string else { throw mismatch(String.self, found: element, at: place()) }
         guard !element.hasLoneSurrogate else { throw text.undecided() }
         return element.string()
     }
@@ -42,7 +48,7 @@ extension TapeDecoder {
     }
 
     private func date(_ element: JSONElement, at place: @autoclosure () -> Place) throws -> Date {
-        guard element.kind != .null else { throw mismatch(Date.self, element, at: place()) }
+        guard element.kind != .null else { throw mismatch(Date.self, found: element, at: place()) }
         switch text.settings.dates {
         case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try double(element, at: place()))
         case .secondsSince1970: return Date(timeIntervalSince1970: try double(element, at: place()))
@@ -59,7 +65,7 @@ extension TapeDecoder {
     }
 
     private func data(_ element: JSONElement, at place: @autoclosure () -> Place) throws -> Data {
-        guard element.kind != .null else { throw mismatch(Data.self, element, at: place()) }
+        guard element.kind != .null else { throw mismatch(Data.self, found: element, at: place()) }
         switch text.settings.data {
         case .deferredToData: return try reading(element, at: place()) { try Data(from: $0) }
         case .base64:
@@ -76,7 +82,7 @@ extension TapeDecoder {
         .dataCorrupted(DecodingError.Context(codingPath: place?.path ?? [], debugDescription: message))
     }
 
-    private func typeMismatch(_ type: Any.Type, _ element: JSONElement, at place: Place) -> DecodingError {
+    private func typeMismatch(_ type: Any.Type, found element: JSONElement, at place: Place) -> DecodingError {
         .typeMismatch(
             type,
             DecodingError.Context(
@@ -94,13 +100,13 @@ extension Dictionary: NamedValues where Key == String, Value: Decodable {
     fileprivate static func decode(
         _ element: JSONElement, from decoder: TapeDecoder, at place: CodingPlace?
     ) throws -> Self {
-        guard element.kind == .object else { throw decoder.mismatch([String: Any].self, element, at: place) }
+        guard element.kind == .object else { throw decoder.mismatch([String: Any].self, found: element, at: place) }
         var values: Self = [:]
         var members = element.members
         while let (name, value) = members.next() {
             let name = try decoder.string(name, at: place)
             let decoded = try decoder.value(
-                Value.self, value, at: CodingPlace(PlaceKey(stringValue: name), in: place))
+                Value.self, of: value, at: CodingPlace(PlaceKey(stringValue: name), in: place))
             if values[name] == nil { values[name] = decoded }
         }
         return values

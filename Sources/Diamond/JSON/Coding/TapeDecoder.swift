@@ -68,18 +68,18 @@ final class TapeDecoder: Decoder {
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
     func members(of element: JSONElement, at place: CodingPlace?) throws -> Members {
-        guard element.kind == .object else { throw mismatch([String: Any].self, element, at: place) }
+        guard element.kind == .object else { throw mismatch([String: Any].self, found: element, at: place) }
         return try Members(of: element, decoder: self, place: place)
     }
 
     func elements(of element: JSONElement, at place: CodingPlace?) throws -> UnkeyedElements {
-        guard element.kind == .array else { throw mismatch([Any].self, element, at: place) }
+        guard element.kind == .array else { throw mismatch([Any].self, found: element, at: place) }
         return UnkeyedElements(of: element, decoder: self, place: place)
     }
 
     /// Calls `body` while `element` is the value to decode.
     func reading<Value>(
-        _ element: JSONElement, at place: CodingPlace?, _ body: (TapeDecoder) throws -> Value
+        _ element: JSONElement, at place: CodingPlace?, body: (TapeDecoder) throws -> Value
     ) rethrows -> Value {
         let outer = (self.element, self.place)
         self.element = element
@@ -89,7 +89,7 @@ final class TapeDecoder: Decoder {
     }
 
     /// The error for a value of another type: a missing value for null.
-    func mismatch(_ type: Any.Type, _ element: JSONElement, at place: CodingPlace?) -> DecodingError {
+    func mismatch(_ type: Any.Type, found element: JSONElement, at place: CodingPlace?) -> DecodingError {
         let context = DecodingError.Context(
             codingPath: place?.path ?? [], debugDescription: "Expected to decode \(type), but found \(element.kind).")
         return element.kind == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
@@ -114,5 +114,5 @@ extension TapeDecoder: SingleValueDecodingContainer {
     func decode(_: UInt32.Type) throws -> UInt32 { try integer(element, at: place) }
     func decode(_: UInt64.Type) throws -> UInt64 { try integer(element, at: place) }
     func decode(_: UInt128.Type) throws -> UInt128 { try integer(element, at: place) }
-    func decode<T: Decodable>(_ type: T.Type) throws -> T { try value(type, element, at: place) }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T { try value(type, of: element, at: place) }
 }

@@ -75,7 +75,7 @@ struct UnkeyedElements: UnkeyedDecodingContainer {
     mutating func decode(_: UInt64.Type) throws -> UInt64 { try integer() }
     mutating func decode(_: UInt128.Type) throws -> UInt128 { try integer() }
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        advancing(try decoder.value(type, element(for: type), at: place))
+        advancing(try decoder.value(type, of: element(for: type), at: place))
     }
 
     mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
