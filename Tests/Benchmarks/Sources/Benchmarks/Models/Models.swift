@@ -101,7 +101,7 @@ enum Models {
 
     static func decodingStructs() throws -> Double {
         let text = try Record.text(0..<10_000)
-        let response = Response(body: text)
+        let response = Response(text: String(decoding: text, as: UTF8.self))
         let ours = try best { check(try response.decode([Record].self).count) }
         let peer = try best { check(try JSONDecoder().decode([Record].self, from: text).count) }
         func check(_ count: Int) { precondition(count == 10_000) }
