@@ -59,6 +59,13 @@ extension TapeDecoder {
                 throw invalid("Expected date string to be ISO8601-formatted.", at: place())
             }
             return date
+        #if canImport(Darwin)
+        case .formatted(let formatter):
+            guard let date = formatter.date(from: try string(element, at: place())) else {
+                throw invalid("Date string does not match format expected by formatter.", at: place())
+            }
+            return date
+        #endif
         case .custom(let decode): return try reading(element, at: place()) { try decode($0) }
         @unknown default: throw text.undecided()
         }
