@@ -65,7 +65,4 @@ extension JSONElement {
         while let (name, _) = members.next() { if !name.isASCII { return false } }
         return true
     }
-
-    /// Whether a name is written as it is, in ASCII.
-    private var isASCII: Bool { isPlain && text.allSatisfy { $0 < 0x80 } }
 }
