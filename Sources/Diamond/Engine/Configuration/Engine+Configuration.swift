@@ -46,6 +46,7 @@ extension Engine {
         /// <doc:DescribingAnAPI>. A prefix that is malformed makes every request fail with `badRequest`.
         public var defaults: [RequestDefaults] = []
         /// The decoder for the bodies of calls without a decoder of their own; by default a plain `JSONDecoder`.
+        /// Of a plain one only the settings are used: see <doc:DescribingAnAPI>.
         public var decoder: any ResponseDecoder = JSONDecoder()
         /// The kind of cache that the engine is: for one user, or shared by all users of a server or proxy. Default:
         /// ``CacheKind/private``. An engine of one kind does not use the entries of the other.

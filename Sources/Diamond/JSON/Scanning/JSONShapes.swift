@@ -82,7 +82,7 @@ extension JSONElement {
         }
     }
 
-    private var isASCII: Bool { entry.pointee.tag & (JSONEntry.escaped | JSONEntry.beyondASCII) == 0 }
+    var isASCII: Bool { entry.pointee.tag & (JSONEntry.escaped | JSONEntry.beyondASCII) == 0 }
 
     /// The hash FNV-1a.
     private var hash: Int {

@@ -46,7 +46,7 @@ extension AsyncSequence where Element == ServerSentEvent, Self: Sendable {
     ) -> AsyncThrowingMapSequence<Self, Value> {
         map { event in
             let decoder = decoder ?? event.decoder?.decoder ?? JSONDecoder()
-            do { return try decoder.decode(Value.self, from: Data(event.data.utf8)) } catch {
+            do { return try decoder.value(of: Value.self, from: Data(event.data.utf8)) } catch {
                 let message = "the data of an event '\(event.type)' is no \(Value.self): see the cause"
                 throw ConnectionError(.undecodable, message.printable, cause: error)
             }

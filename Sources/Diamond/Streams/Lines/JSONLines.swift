@@ -65,7 +65,7 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         }
 
         private func value(of line: [UInt8]) throws(ConnectionError) -> Value {
-            do { return try decoder.decode(Value.self, from: Data(line)) } catch {
+            do { return try decoder.value(of: Value.self, from: Data(line)) } catch {
                 let message = "line \(lines.number) is no \(Value.self): see the cause"
                 throw ConnectionError(.undecodable, message, cause: error)
             }

@@ -19,6 +19,13 @@ extension Benchmark {
                 target: .atMost(1.2),
                 measure: { try Models.decoding() }
             ),
+            Benchmark(
+                name: "codable-decode",
+                method: "decoding 10,000 Codable structs of ten properties from a response, to JSONDecoder",
+                unit: "x JSONDecoder",
+                target: .atMost(0.5),
+                measure: { try Models.decodingStructs() }
+            ),
         ]
 
     private static let writes = Models.Audience.allCases.map { audience in
@@ -87,6 +94,15 @@ enum Models {
     static func decoding() throws -> Double {
         let text = try Record.text(0..<10_000)
         let ours = try best { check(try decoded(text).count) }
+        let peer = try best { check(try JSONDecoder().decode([Record].self, from: text).count) }
+        func check(_ count: Int) { precondition(count == 10_000) }
+        return ours / peer
+    }
+
+    static func decodingStructs() throws -> Double {
+        let text = try Record.text(0..<10_000)
+        let response = Response(text: String(decoding: text, as: UTF8.self))
+        let ours = try best { check(try response.decode([Record].self).count) }
         let peer = try best { check(try JSONDecoder().decode([Record].self, from: text).count) }
         func check(_ count: Int) { precondition(count == 10_000) }
         return ours / peer
