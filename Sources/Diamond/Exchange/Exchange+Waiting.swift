@@ -48,7 +48,7 @@ extension Exchange {
     ///   `noEngine` if the engine is closed.
     func beginAttempt() throws(ConnectionError) {
         guard !retryCoordinator.waits.isClosed else { throw ConnectionError(closedWhile: history.mayHaveArrived) }
-        guard options.beginIfAllowed?() ?? true else { throw .cancelled }
+        guard options.beginIfAllowed() else { throw .cancelled }
     }
 
     /// Acquires the permit again.
@@ -76,10 +76,9 @@ extension Exchange {
     // takes until no attempt may begin, reacquiring the permit finds that.
     private mutating func refreshCredential(_ permit: inout LanePermit) async throws(ConnectionError) {
         release(&permit)
-        guard let renewal = options.renewal else { return }
         let end = options.policy.lastStart
-        let outcome = await retryCoordinator.waits.value(within: end.map { $0 - elapsed }) {
-            await Result { () async throws(ConnectionError) in try await renewal.request() }
+        let outcome = await retryCoordinator.waits.value(within: end.map { $0 - elapsed }) { [options] in
+            await Result { () async throws(ConnectionError) in try await options.renewedRequest() }
         }
         if let end, elapsed >= end { return }
         switch outcome {

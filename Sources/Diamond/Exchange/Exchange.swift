@@ -7,10 +7,10 @@ import HTTPTypes
 /// attempt continues the partial response. What the last attempt has received is saved for a later exchange.
 struct Exchange: Sendable {
     let environment: ExchangeEnvironment
-    let options: ExchangeOptions
+    let options: any ExchangeOptions
     private(set) var history = RetryHistory()
     /// The response that an earlier attempt or exchange has received in part.
-    private var partialResponse = IndirectOptional<PartialResponse>.none
+    private(set) var partialResponse = IndirectOptional<PartialResponse>.none
     /// The request with newer credentials than that of the ``options``.
     var renewed = IndirectOptional<TransportRequest>.none
     private var hasHedged = false
@@ -19,7 +19,7 @@ struct Exchange: Sendable {
     /// The same, for measurements.
     private let start: Duration
 
-    init(_ options: ExchangeOptions, in environment: ExchangeEnvironment) {
+    init(_ options: any ExchangeOptions, in environment: ExchangeEnvironment) {
         self.environment = environment
         self.options = options
         start = environment.retryCoordinator.clock.elapsed()
@@ -145,9 +145,9 @@ struct Exchange: Sendable {
 
     private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
     {
-        let prepared = try await prepareAttempt(number, resuming: partialResponse)
-        options.report(.began(prepared.transfer.meter))
-        let attempt = try await run(prepared, holding: permit)
+        let transfer = try await prepareAttempt(number)
+        options.report(.began(transfer.meter))
+        let attempt = await run(transfer, holding: permit)
         partialResponse = attempt.partialResponse
         if let gate = options.gate, !attempt.isGood, !attempt.mayHaveArrived(at: environment.now()) {
             gate.noteUnprocessed()
@@ -155,14 +155,11 @@ struct Exchange: Sendable {
         return attempt
     }
 
-    private mutating func run(
-        _ prepared: PreparedAttempt,
-        holding permit: borrowing LanePermit
-    ) async throws(ConnectionError) -> ExchangeAttempt {
+    private mutating func run(_ transfer: Transfer, holding permit: borrowing LanePermit) async -> ExchangeAttempt {
         guard !hasHedged, case .none = partialResponse, let delay = options.hedgeDelay else {
-            return await prepared.run()
+            return await transfer.run()
         }
-        let race = await hedged(prepared, after: delay, number: number + 1, spare: permit.spare)
+        let race = await hedged(transfer, after: delay, number: number + 1, spare: permit.spare)
         if let other = race.other {
             hasHedged = true
             // The written bytes may be those of the other attempt's response.
@@ -184,7 +181,7 @@ struct Exchange: Sendable {
             request: RetryableRequest(
                 request.method,
                 headers: request.headers,
-                canRefreshCredential: options.renewal?.isAllowed() ?? false
+                canRefreshCredential: options.canRenewCredentials
             ),
             history: history,
             outcome: outcome,

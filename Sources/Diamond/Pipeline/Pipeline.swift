@@ -201,12 +201,11 @@ final class Pipeline: Sendable {
                     return response
                 }
             case .fail: return lookup.nothingStored(for: context.resolved)
-            case .send(let stored, let isConditional, let variants):
+            case .send(let revalidation):
                 count(context, by: &token)
                 let sent = sent(context, progress: progress)
                 let plan = ExchangePlan(
-                    sent, stored: stored, isConditional: isConditional, variants: variants,
-                    mayBeSuperseded: progress.maySupersede, begin: progress.begin,
+                    sent, revalidation, mayBeSuperseded: progress.maySupersede, begin: progress.begin,
                     parent: context.caller.request ?? token?.id, lookedUpAt: instant)
                 let outcome = await outcome(of: plan, progress: progress)
                 guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
@@ -244,7 +243,7 @@ final class Pipeline: Sendable {
                     await sharedExchange(request, for: flight)
                 }
             }
-            return outcome.joined(at: joinedAt, by: request.plan)
+            return outcome.joined(at: joinedAt, by: plan)
         } catch {
             return ExchangeOutcome(error)
         }

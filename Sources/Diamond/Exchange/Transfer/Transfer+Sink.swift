@@ -11,8 +11,9 @@ extension Transfer {
     func isForSink(_ status: HTTPResponse.Status) -> Bool { options.destination?.takes(status) ?? false }
 
     func limit(of head: ReceivedResponse) -> Int {
-        guard let destination = options.destination else { return options.bodyLimit }
-        return head.isInSink ? destination.sink.limit : min(options.bodyLimit, Self.nonSuccessBodyLimit)
+        let limit = options.bodyLimit(in: environment)
+        guard let destination = options.destination else { return limit }
+        return head.isInSink ? destination.sink.limit : min(limit, Self.nonSuccessBodyLimit)
     }
 
     /// Checks a count of bytes, received or announced, against a limit.
@@ -48,7 +49,7 @@ extension Transfer {
             throw TransportError(.badResponse, message, requestMayHaveBeenSent: true)
         }
         try check(meter.progress.expectedToReceive ?? 0, limit: destination.sink.limit)
-        var history = history
+        var history = exchange.history
         history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))
         var response = Response(status: head.status, headers: head.headers, url: destination.url)
         response.attempts = history.attempts

@@ -9,9 +9,7 @@ struct CacheLookup: Sendable {
         /// Serve the response, and refresh it in the background.
         case serveStale(StoredCandidate)
         /// Send the request to the server.
-        ///
-        /// - Parameter variants: the other variants whose entity tags are sent.
-        case send(stored: StoredCandidate?, isConditional: Bool, variants: [StoredCandidate])
+        case send(Revalidation)
         /// Fail, because only the cache may answer, and it cannot.
         case fail
     }
@@ -36,7 +34,7 @@ struct CacheLookup: Sendable {
     @inline(never)
     func step(for context: RequestContext, ignoresStored: Bool) -> Step {
         guard context.identity != nil else {
-            return context.resolved.isForCacheOnly ? .fail : .send(stored: nil, isConditional: false, variants: [])
+            return context.resolved.isForCacheOnly ? .fail : .send(Revalidation())
         }
         let stored = ignoresStored ? nil : find(for: context) ?? part(for: context)
         switch (decision(on: stored?.response, for: context.resolved), stored) {
@@ -44,11 +42,11 @@ struct CacheLookup: Sendable {
         // A refresh has no range, and the validators of a part are sent with a range within it only (RFC 9111 section
         // 4.3.1).
         case (.serveStaleAndRefresh, let stored?) where stored.isPart:
-            return .send(stored: stored, isConditional: true, variants: [])
+            return .send(Revalidation(stored: stored, isConditional: true))
         case (.serveStaleAndRefresh, let stored?): return .serveStale(stored)
         case (.ask(let isConditional, _), _):
             let variants = ignoresStored ? [] : otherVariants(of: context, besides: stored)
-            return .send(stored: stored, isConditional: isConditional, variants: variants)
+            return .send(Revalidation(stored: stored, isConditional: isConditional, variants: variants))
         default: return .fail
         }
     }

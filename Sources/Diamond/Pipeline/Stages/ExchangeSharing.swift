@@ -41,7 +41,7 @@ final class ExchangeSharing: Sendable {
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {
         let plan = request.plan
         let caller = plan.context.caller
-        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !plan.isSentByRefresh,
+        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !request.isSentByRefresh,
             caller.sink == nil, caller.gate == nil, !caller.isInFlight, plan.stored?.response.isWhole ?? true
         else { return nil }
         let resolved = plan.context.resolved
