@@ -41,10 +41,7 @@ struct Exchange: Sendable {
     /// - Parameter permit: the permit for the first attempt.
     mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         retryCoordinator.deposit(to: options.origin, at: begin)
-        guard let recorder = options.recorder else {
-            let result = await self.result(&permit)
-            return try response(of: result)
-        }
+        guard let recorder = options.recorder else { return try await result(&permit).get() }
         let result = await withTaskCancellationHandler {
             partialResponse = await recorder.partialResponse(for: request)
             return await self.result(&permit)
@@ -52,7 +49,7 @@ struct Exchange: Sendable {
             recorder.cancel()
         }
         if case .some = partialResponse { await savePartialResponse(by: recorder, permit: &permit) }
-        return try response(of: result)
+        return try result.get()
     }
 
     private func savePartialResponse(by recorder: any BodyRecording, permit: inout LanePermit) async {
@@ -62,24 +59,18 @@ struct Exchange: Sendable {
         await recorder.save(partialResponse, for: request)
     }
 
-    /// Returns the response, or throws the error with the attempts that led to it.
-    private func response(
-        of result: Result<ReceivedResponse, ConnectionError>
-    ) throws(ConnectionError) -> ReceivedResponse {
-        do throws(ConnectionError) { return try result.get() } catch {
+    /// Returns the response, or the error with the attempts that led to it.
+    private mutating func result(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
+        do throws(ConnectionError) { return .success(try await send(&permit)) } catch {
             var error = error
             error.attempts = history.attempts
-            throw error
+            return .failure(error)
         }
-    }
-
-    private mutating func result(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
-        do throws(ConnectionError) { return .success(try await send(&permit)) } catch { return .failure(error) }
     }
 
     private mutating func send(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         let attempt = try await attempt(holding: permit)
-        return attempt.isGood ? try finish(attempt) : try await retry(after: attempt, permit: &permit)
+        return attempt.isGood ? try finish(withGood: attempt) : try await retry(after: attempt, permit: &permit)
     }
 
     // Most first attempts are good.
@@ -92,14 +83,14 @@ struct Exchange: Sendable {
             let decision = decision(after: attempt)
             if case .giveUp(let reason) = decision { return try finish(attempt, givingUp: reason) }
             record(decision, after: attempt)
-            let end: Duration?
-            do throws(ConnectionError) { end = try await ready(for: decision, permit: &permit) } catch {
+            let readiness: Readiness
+            do throws(ConnectionError) { readiness = try await self.readiness(for: decision, permit: &permit) } catch {
                 refund(decision)
                 throw error
             }
-            if let end {
+            if case .tooLate(let lastStart) = readiness {
                 refund(decision)
-                return try finish(attempt, insteadOfNext: .outOfTime(end))
+                return try finish(attempt, insteadOfNext: .outOfTime(lastStart))
             }
             options.report(.attempt(number))
             do throws(ConnectionError) { attempt = try await self.attempt(holding: permit) } catch {
@@ -108,7 +99,7 @@ struct Exchange: Sendable {
                 guard error.code == .circuitOpen else { throw error }
                 return try finish(attempt, insteadOfNext: .circuitOpen)
             }
-            guard !attempt.isGood else { return try finish(attempt) }
+            guard !attempt.isGood else { return try finish(withGood: attempt) }
         }
     }
 
@@ -122,7 +113,7 @@ struct Exchange: Sendable {
     }
 
     /// Finishes with an attempt that succeeded.
-    private mutating func finish(_ attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
+    private mutating func finish(withGood attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
         history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
         return try attempt.receivedResponse(after: history.attempts, since: start)
     }

@@ -27,7 +27,8 @@ final class Admission: Sendable {
     ) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: flight) { return permit }
-        return try await LanePermit.acquire(for: scope, of: lanes, as: flight, countedIn: plan.scope(in: activity))
+        return try await LanePermit.acquire(
+            for: scope, of: lanes, as: flight, countedIn: { [activity] in plan.scope(in: activity) })
     }
 
     /// Waits for the permit of a single caller's exchange, within the time of the request.
@@ -39,12 +40,9 @@ final class Admission: Sendable {
         let rest = try time.rest(of: plan.context.resolved, since: plan.begin)
         caller.run?.setWaiting(true)
         defer { caller.run?.setWaiting(false) }
-        guard let rest else {
-            return try await LanePermit.acquire(for: scope, of: lanes, as: caller, countedIn: plan.scope(in: activity))
-        }
         return try await LanePermit.acquire(
             for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) },
-            within: LanePermit.Limit(time: rest, clock: time.clock))
+            within: rest.map { LanePermit.Limit(time: $0, clock: time.clock) })
     }
 
     /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the
