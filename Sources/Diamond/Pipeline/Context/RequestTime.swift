@@ -7,10 +7,10 @@ final class RequestTime: Sendable {
     let retry: RetryPolicy
     let waits: PendingWaits
 
-    init(clock: ExchangeClock, retry: RetryPolicy, waits: PendingWaits) {
-        self.clock = clock
+    init(retry: RetryPolicy, of coordinator: RetryCoordinator) {
         self.retry = retry
-        self.waits = waits
+        clock = coordinator.clock
+        waits = coordinator.waits
     }
 
     /// Returns the rest of a request's time.

@@ -5,16 +5,12 @@ final class Admission: Sendable {
     let lanes: Lanes
     let activity: Activity
     let invalidations: InvalidationLog
-    let time: RequestTime
     let builder: RequestBuilder
 
-    init(
-        lanes: Lanes, activity: Activity, invalidations: InvalidationLog, time: RequestTime, builder: RequestBuilder
-    ) {
+    init(lanes: Lanes, activity: Activity, invalidations: InvalidationLog, builder: RequestBuilder) {
         self.lanes = lanes
         self.activity = activity
         self.invalidations = invalidations
-        self.time = time
         self.builder = builder
     }
 
@@ -37,6 +33,7 @@ final class Admission: Sendable {
     func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: caller) { return permit }
+        let time = builder.time
         let rest = try time.rest(of: plan.context.resolved, since: plan.begin)
         caller.run?.setWaiting(true)
         defer { caller.run?.setWaiting(false) }

@@ -20,10 +20,11 @@ struct CacheLookup: Sendable {
     let targets: [HTTPField.Name]
     /// The engine's rules for keys.
     let rules: KeyRules
-    /// Whether a stale response is served when the server cannot be reached.
-    let servesDisconnected: Bool
-    /// Whether bodies are stored with their codings.
-    let passesCoding: Bool
+    /// Whether the rules of HTTP apply where those of an app differ: a stale response is served when the server cannot
+    /// be reached, and responses to POST are stored for later GETs, also if their requests do not ask for it.
+    let usesHTTPRules: Bool
+    /// Whether the engine is a gateway, which stores bodies with their codings.
+    let isGateway: Bool
     let activity: Activity
     /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
@@ -58,7 +59,7 @@ struct CacheLookup: Sendable {
     private func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: Int64) -> CacheDecision {
         CacheDecision(
             now: now, stored: stored, policy: request.policy, request: request.control.value, targets: targets,
-            servesDisconnected: servesDisconnected)
+            servesDisconnected: usesHTTPRules)
     }
 
     /// A stored response that is served because the server has failed.
@@ -160,7 +161,7 @@ struct CacheLookup: Sendable {
             let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
             !stored.flags.contains(.variants), stored.bodySize <= bodyLimit,
             redirectLimit == 0 || !(300..<400).contains(stored.status),
-            !passesCoding || isAcceptable(stored, to: request.wire)
+            !isGateway || isAcceptable(stored, to: request.wire)
         else { return nil }
         let now = now()
         guard case .serve(let source) = decision(on: stored, for: request, at: now) else { return nil }
