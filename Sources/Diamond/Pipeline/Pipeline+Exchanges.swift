@@ -4,9 +4,12 @@ import HTTPTypes
 /// The stages of one exchange: admission, attempts, storing.
 extension Pipeline {
     /// Exchanges a request for all callers that have joined.
-    func sharedExchange(
+    ///
+    /// - Parameter report: receives the events of the exchange.
+    func sharedExchange<Key, Event>(
         _ request: ExchangeRequest,
-        for flight: ExchangeSharing.Exchanges.Flight
+        for flight: SingleFlight<Key, ExchangeOutcome, Event>.Flight,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async -> ExchangeOutcome {
         do throws(ConnectionError) {
             var permit = try await admission.permit(for: request.plan, as: flight)
@@ -15,7 +18,7 @@ extension Pipeline {
                 return ExchangeOutcome(.superseded(isCounted: true))
             }
             return await exchange(request, permit: &permit) { event in
-                if case .personal = event { flight.dismissOthers() } else { flight.report(event) }
+                if case .personal = event { flight.dismissOthers() } else { report(event) }
             }
         } catch {
             return ExchangeOutcome(error)

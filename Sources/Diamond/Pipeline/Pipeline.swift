@@ -219,7 +219,7 @@ final class Pipeline: Sendable {
             }
             let outcome = await plan.context.caller.whileWaiting {
                 await sharing.outcome(for: key, plan: plan, within: limit, whenJoined: countMiss) { [self] flight in
-                    await sharedExchange(request, for: flight)
+                    await sharedExchange(request, for: flight, report: flight.report)
                 }
             }
             return outcome.joined(at: joinedAt, by: plan)
