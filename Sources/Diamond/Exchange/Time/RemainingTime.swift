@@ -1,27 +1,13 @@
 /// The time that a request has left for code of the app that it waits for before it is sent.
 struct RemainingTime: Sendable {
-    private let rest: Duration?
+    /// The time; `nil` if it is not limited.
+    private var rest: Duration?
     /// The waits that this one is part of; `nil` if neither time nor cancellation ends it.
-    private let waits: PendingWaits?
+    private var waits: PendingWaits?
     /// Whether something of the request may have been sent before.
-    private let isUnderWay: Bool
+    private var isUnderWay = false
     /// Whether the result of the code is needed only for the wire.
-    private let isBeforeWire: Bool
-
-    /// - Parameter rest: the time; `nil` if it is not limited.
-    init(_ rest: Duration?, among waits: PendingWaits, isUnderWay: Bool = false, isBeforeWire: Bool = true) {
-        self.rest = rest
-        self.waits = waits
-        self.isUnderWay = isUnderWay
-        self.isBeforeWire = isBeforeWire
-    }
-
-    private init() {
-        rest = nil
-        waits = nil
-        isUnderWay = false
-        isBeforeWire = false
-    }
+    private var isBeforeWire = false
 
     static let forever = RemainingTime()
 
@@ -40,6 +26,12 @@ struct RemainingTime: Sendable {
         case .failure(.canceled): throw .cancelled
         case .failure(.closed): throw ConnectionError(closedWhile: isUnderWay)
         }
+    }
+}
+
+extension RemainingTime {
+    init(_ rest: Duration?, among waits: PendingWaits, isUnderWay: Bool = false, isBeforeWire: Bool = true) {
+        self.init(rest: rest, waits: waits, isUnderWay: isUnderWay, isBeforeWire: isBeforeWire)
     }
 }
 

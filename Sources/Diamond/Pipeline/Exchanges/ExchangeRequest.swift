@@ -14,13 +14,13 @@ final class ExchangeRequest: Sendable {
     /// ``CacheEntry/knownChange`` of the response.
     let knownChange: Int64?
 
-    private init(
+    init(
         _ request: TransportRequest,
         for plan: ExchangePlan,
-        refreshes: Int,
-        isSentByRefresh: Bool,
-        at instant: InvalidationLog.Instant,
-        knownChange: Int64?
+        refreshes: Int = 0,
+        isSentByRefresh: Bool = false,
+        at instant: InvalidationLog.Instant = 0,
+        knownChange: Int64? = nil
     ) {
         self.plan = plan
         self.request = request
@@ -28,14 +28,6 @@ final class ExchangeRequest: Sendable {
         self.isSentByRefresh = isSentByRefresh
         sentAt = instant
         self.knownChange = knownChange
-    }
-
-    /// Creates a request that is not sent yet.
-    convenience init(
-        _ request: TransportRequest, for plan: ExchangePlan, refreshes: Int = 0, isSentByRefresh: Bool = false
-    ) {
-        self.init(
-            request, for: plan, refreshes: refreshes, isSentByRefresh: isSentByRefresh, at: 0, knownChange: nil)
     }
 
     var context: RequestContext { plan.context }

@@ -33,13 +33,13 @@ final class Admission: Sendable {
     func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: caller) { return permit }
-        let time = builder.time
-        let rest = try time.rest(of: plan.context.resolved, since: plan.begin)
+        let limit = try builder.time.rest(of: plan.context.resolved, since: plan.begin).map {
+            LanePermit.Limit(time: $0, clock: builder.time.clock)
+        }
         caller.run?.setWaiting(true)
         defer { caller.run?.setWaiting(false) }
         return try await LanePermit.acquire(
-            for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) },
-            within: rest.map { LanePermit.Limit(time: $0, clock: time.clock) })
+            for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) }, within: limit)
     }
 
     /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the

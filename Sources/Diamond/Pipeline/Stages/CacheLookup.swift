@@ -52,14 +52,11 @@ struct CacheLookup: Sendable {
         }
     }
 
-    func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
-        decision(on: stored, for: request, at: now())
-    }
-
-    private func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: Int64) -> CacheDecision {
+    /// - Parameter now: the time, in milliseconds since 1970; `nil` for the time now.
+    func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: Int64? = nil) -> CacheDecision {
         CacheDecision(
-            now: now, stored: stored, policy: request.policy, request: request.control.value, targets: targets,
-            servesDisconnected: usesHTTPRules)
+            now: now ?? self.now(), stored: stored, policy: request.policy, request: request.control.value,
+            targets: targets, servesDisconnected: usesHTTPRules)
     }
 
     /// A stored response that is served because the server has failed.

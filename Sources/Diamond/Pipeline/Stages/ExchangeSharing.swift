@@ -45,8 +45,8 @@ final class ExchangeSharing: Sendable {
         guard resolved.invalidates.isEmpty || plan.context.wire.method.isSafe else { return nil }
         guard !unshared.contains(identity.key) else { return nil }
         return SharedExchangeKey(
-            identity.key, request: request.request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
-            lane: resolved.permitScope.lane, tags: resolved.tags, isAnsweredOffline: lookup.isAnsweredOffline(plan))
+            identity.key, of: request, retry: resolved.retry ?? time.retry,
+            isAnsweredOffline: lookup.isAnsweredOffline(plan))
     }
 
     /// Returns the key that an exchange is shared under whose body goes into a sink; `nil` if the caller needs an
