@@ -127,7 +127,7 @@ extension ExchangeOptions {
     /// The time after which a second attempt begins in parallel; `nil` for no hedge. Only requests with a safe method,
     /// without a body and without a sink are hedged.
     var hedgeDelay: Duration? {
-        guard let delay = policy.hedgeDelay, case .none = request.body, destination == nil, request.method.isSafe else {
+        guard let delay = policy.hedgeDelay, case .none = request.body, sink == nil, request.method.isSafe else {
             return nil
         }
         return delay

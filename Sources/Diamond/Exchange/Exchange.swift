@@ -81,8 +81,9 @@ struct Exchange: Sendable {
         var attempt = first
         while true {
             let decision = decision(after: attempt)
-            if case .giveUp(let reason) = decision { return try finish(attempt, givingUp: reason) }
-            record(decision, after: attempt)
+            // A single attempt with a final error status needs no history.
+            if !decision.isFinal || !history.attempts.isEmpty { record(decision, after: attempt) }
+            if case .giveUp = decision { return try response(of: attempt) }
             let readiness: Readiness
             do throws(ConnectionError) { readiness = try await self.readiness(for: decision, permit: &permit) } catch {
                 refund(decision)
@@ -109,23 +110,17 @@ struct Exchange: Sendable {
         insteadOfNext reason: RetryReason
     ) throws(ConnectionError) -> ReceivedResponse {
         history.giveUp(reason)
-        return try attempt.receivedResponse(after: history.attempts, since: start)
+        return try response(of: attempt)
     }
 
     /// Finishes with an attempt that succeeded.
     private mutating func finish(withGood attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
         history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
-        return try attempt.receivedResponse(after: history.attempts, since: start)
+        return try response(of: attempt)
     }
 
-    private mutating func finish(
-        _ attempt: ExchangeAttempt,
-        givingUp reason: RetryReason
-    ) throws(ConnectionError) -> ReceivedResponse {
-        // A single attempt with a final error status needs no history.
-        let isPlain = history.attempts.isEmpty && reason.code == .final
-        if !isPlain { record(.giveUp(reason), after: attempt) }
-        return try attempt.receivedResponse(after: history.attempts, since: start)
+    private func response(of attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
+        try attempt.receivedResponse(after: history.attempts, since: start)
     }
 
     private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {
@@ -177,7 +172,7 @@ struct Exchange: Sendable {
             history: history,
             outcome: outcome,
             isAnsweredOffline: options.isAnsweredOffline,
-            isCommitted: options.destination?.sink.isCommitted ?? false,
+            isCommitted: options.sink?.isCommitted ?? false,
             isBodyConsumed: options.upload?.isConsumed ?? false,
             elapsed: elapsed,
             now: environment.now(),
@@ -196,6 +191,8 @@ struct Exchange: Sendable {
 }
 
 extension RetryDecision {
+    fileprivate var isFinal: Bool { if case .giveUp(let reason) = self { reason.code == .final } else { false } }
+
     /// Requests the whole response at once, because the rest is not available. This costs neither an attempt nor
     /// budget, because the engine itself requested less than the caller wants.
     fileprivate static let restart = retry(after: .zero, isFree: true, reason: .restarted)

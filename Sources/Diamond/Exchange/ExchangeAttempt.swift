@@ -25,7 +25,7 @@ struct ExchangeAttempt: Sendable {
     // The limit is for the time until the head if the body goes to a sink, otherwise for the whole attempt.
     private static func completion(of transfer: Transfer) async -> Transfer.Completion {
         let limit = transfer.exchange.limit(after: transfer.outgoing.spent)
-        guard let limit, transfer.options.destination == nil else {
+        guard let limit, transfer.options.sink == nil else {
             return await transfer.completion(headLimit: limit)
         }
         let clock = transfer.environment.retryCoordinator.clock

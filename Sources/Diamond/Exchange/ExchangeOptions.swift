@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// An exchange as its attempts use it: its request, its policies, and the functions that it reports to.
 ///
 /// A class implements it, so that each step of an exchange stores only a reference.
@@ -6,6 +8,8 @@ protocol ExchangeOptions: AnyObject, Sendable {
     var policy: RetryPolicy { get }
     /// Whether a stored response is served if the server cannot be reached.
     var isAnsweredOffline: Bool { get }
+    /// The URL of the request, without secrets.
+    var url: String { get }
     /// The origin, as scheme, host and port. Its budget pays for repetitions.
     var origin: String { get }
     var activity: Activity { get }
@@ -21,14 +25,20 @@ protocol ExchangeOptions: AnyObject, Sendable {
     var isContinuable: Bool { get }
     /// Records the body; `nil` if it is not stored, and no later exchange could continue it.
     var recorder: (any BodyRecording)? { get }
-    /// The destination of a successful response's body, piece by piece; `nil` if the body is collected.
-    var destination: BodyDestination? { get }
+    /// The sink of a successful response's body, piece by piece; `nil` if the body is collected.
+    var sink: (any BodySink)? { get }
+    /// The part of the cache in a response whose body goes into the sink; `nil` without a cache.
+    var cacheStatus: CacheStatus? { get }
     /// The source of the request's body; `nil` if the request has it, or there is none.
     var upload: Upload? { get }
     /// The gate to pass before each attempt; `nil` for none.
     var gate: SendGate? { get }
     /// Whether the credentials of the request may be renewed at this time.
     var canRenewCredentials: Bool { get }
+
+    /// Whether the body of a response goes into the sink. Other bodies are collected, because the request may be sent
+    /// again, or a stored response returned instead.
+    func isForSink(_ status: HTTPResponse.Status) -> Bool
 
     /// Returns the maximum number of bytes of a body.
     func bodyLimit(in environment: ExchangeEnvironment) -> Int

@@ -52,10 +52,9 @@ extension Pipeline {
         let begin = request.plan.begin ?? time.clock.uptime()
         do throws(ConnectionError) {
             let sent = try await admission.admitted(request, wasAwaited: permit.wasAwaited)
-            let reason = lookup.forwardReason(for: sent.context, stored: sent.plan.stored?.response)
             let exchange = try AdmittedExchange(sent, since: begin, in: self, report: report)
             let ending = try await ending(of: exchange, permit: &permit)
-            return ExchangeOutcome(ending.forwarded(for: reason), startedAt: begin, plan: request.plan)
+            return ExchangeOutcome(ending.forwarded(for: exchange.forwardReason), startedAt: begin, plan: request.plan)
         } catch {
             return ExchangeOutcome(.failure(error), startedAt: begin)
         }

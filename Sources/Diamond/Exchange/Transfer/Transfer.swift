@@ -86,7 +86,7 @@ final class Transfer: Sendable {
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
             receivedAt: environment.now(),
             isPersonal: outgoing.isPersonal, adaptedHeaders: outgoing.adaptedHeaders, secrets: secrets(for: response),
-            isInSink: isForSink(response.status))
+            isInSink: options.isForSink(response.status))
     }
 
     private func secrets(for response: TransportResponse) -> IndirectOptional<SecretValues> {
@@ -215,7 +215,7 @@ final class Transfer: Sendable {
             let count = partial.content.received.count
             meter.receive(count)
             try check(Int64(count), limit: limit(of: partial.received))
-            if partial.received.isInSink { try await options.destination?.sink.append(piece) }
+            if partial.received.isInSink { try await options.sink?.append(piece) }
             await recorder?.append(piece)
         }
     }

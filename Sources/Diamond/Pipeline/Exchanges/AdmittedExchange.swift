@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// An exchange that may be on the wire: its request, and all that its attempts and the storing of its response need.
 final class AdmittedExchange: ExchangeOptions {
     /// The request, with the instant at which it is sent.
@@ -9,9 +11,11 @@ final class AdmittedExchange: ExchangeOptions {
     let recorder: (any BodyRecording)?
     let policy: RetryPolicy
     let isAnsweredOffline: Bool
-    let destination: BodyDestination?
+    /// The reason why the request is sent; `nil` without a cache.
+    let forwardReason: CacheStatus.ForwardReason?
     private let receive: @Sendable (ExchangeEvent) -> Void
     private let admission: Admission
+    private let store: ResponseStore
 
     /// - Parameters:
     ///   - begin: the start of the request's time.
@@ -25,25 +29,17 @@ final class AdmittedExchange: ExchangeOptions {
     ) throws(ConnectionError) {
         let plan = sent.plan
         let context = plan.context
-        let lookup = pipeline.lookup
         self.sent = sent
         self.begin = begin
         receive = report
         admission = pipeline.admission
-        let store = pipeline.store
+        store = pipeline.store
         bodyRecorder = BodyRecorder(plan, in: store, environment: pipeline.exchangeEnvironment)
         recorder =
             bodyRecorder ?? context.caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) }
         policy = try pipeline.time.policy(of: context.resolved, since: plan.begin)
-        isAnsweredOffline = lookup.isAnsweredOffline(plan)
-        destination = context.caller.sink.map {
-            BodyDestination(
-                sink: $0, url: context.url, origin: context.permitScope.origin, hasStored: plan.mayBeConfirmed,
-                isReplaced: { [lookup] in lookup.isReplaced($0, for: plan) },
-                cacheStatus: lookup.forwardReason(for: context, stored: plan.stored?.response).map {
-                    CacheStatus(forwardReason: $0)
-                })
-        }
+        isAnsweredOffline = store.lookup.isAnsweredOffline(plan)
+        forwardReason = store.lookup.forwardReason(for: context, stored: plan.stored?.response)
     }
 
     var plan: ExchangePlan { sent.plan }
@@ -52,16 +48,25 @@ final class AdmittedExchange: ExchangeOptions {
     // MARK: For the attempts
 
     var request: TransportRequest { sent.request }
+    var url: String { context.url }
     var origin: String { context.permitScope.origin }
     var activity: Activity { admission.activity }
     var scope: ActivityScope { plan.scope(in: admission.activity) }
     var identity: String? { context.wire.identity }
     var rules: KeyRules { admission.builder.environment.rules.adding(context.wire) }
     var isForeign: Bool { context.traits.contains(.foreign) }
-    var isContinuable: Bool { context.isContinuable && context.caller.sink?.isContinuable ?? true }
+    var isContinuable: Bool { context.isContinuable && sink?.isContinuable ?? true }
+    var sink: (any BodySink)? { context.caller.sink }
+    var cacheStatus: CacheStatus? { forwardReason.map { CacheStatus(forwardReason: $0) } }
     var upload: Upload? { context.caller.upload }
     var gate: SendGate? { context.caller.gate }
     var canRenewCredentials: Bool { admission.builder.canRenewCredentials(of: sent) }
+
+    func isForSink(_ status: HTTPResponse.Status) -> Bool {
+        guard let sink else { return false }
+        guard sink.takesEveryStatus else { return status.kind == .successful }
+        return status == .notModified ? !plan.mayBeConfirmed : !store.lookup.isReplaced(status, for: plan)
+    }
 
     func bodyLimit(in environment: ExchangeEnvironment) -> Int { context.bodyLimit(in: environment) }
 
