@@ -40,7 +40,7 @@ extension Exchange {
         } catch {
             // A probe of the circuit breaker that was not sent proves nothing.
             retryCoordinator.note(
-                .failed(.cancelled(requestMayHaveBeenSent: false)), of: admission, from: options.origin)
+                .failed(.cancelled(serverMayHaveActed: false)), of: admission, from: options.origin)
             throw error
         }
     }
@@ -57,14 +57,14 @@ extension Exchange {
     {
         let begin = elapsed
         let limit = options.policy.attemptLimit(elapsed: begin)
-        let left = RemainingTime(limit, among: retryCoordinator.waits, isUnderWay: history.mayHaveArrived)
+        let left = RemainingTime(limit, among: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
         var adapted = try await left.value { () async throws(ConnectionError) in
             try await self.adapted(outgoing, number: number)
         }
         adapted.spent = elapsed - begin
         // An interceptor that blocks its thread returns after its limit: then nothing is sent.
         let isLate = adapted.spent > .zero && self.limit(after: adapted.spent)?.rest == .zero
-        guard !isLate else { throw ConnectionError(outOfTime: history.mayHaveArrived) }
+        guard !isLate else { throw ConnectionError(outOfTime: history.serverMayHaveActed) }
         return adapted
     }
 

@@ -52,7 +52,7 @@ extension Exchange {
     /// - Throws: `cancelled` if the connection was paused meanwhile, because nothing of the attempt was sent;
     ///   `noEngine` if the engine is closed.
     func beginAttempt() throws(ConnectionError) {
-        guard !retryCoordinator.waits.isClosed else { throw ConnectionError(closedWhile: history.mayHaveArrived) }
+        guard !retryCoordinator.waits.isClosed else { throw ConnectionError(closedWhile: history.serverMayHaveActed) }
         guard options.beginIfAllowed() else { throw .cancelled }
     }
 
@@ -84,7 +84,7 @@ extension Exchange {
         case .success(let request): renewed = .some(try request.get())
         case .failure(.late): return
         case .failure(.canceled): throw .cancelled
-        case .failure(.closed): throw ConnectionError(closedWhile: history.mayHaveArrived)
+        case .failure(.closed): throw ConnectionError(closedWhile: history.serverMayHaveActed)
         }
     }
 }

@@ -125,7 +125,7 @@ struct Exchange: Sendable {
 
     private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {
         history.record(
-            decision, after: attempt.record, mayHaveArrived: attempt.mayHaveArrived(at: environment.now()),
+            decision, after: attempt.record, serverMayHaveActed: attempt.serverMayHaveActed(at: environment.now()),
             startedAt: attempt.startedAt)
     }
 
@@ -135,7 +135,7 @@ struct Exchange: Sendable {
         options.report(.began(transfer.meter))
         let attempt = await run(transfer, holding: permit)
         partialResponse = attempt.partialResponse
-        if let gate = options.gate, !attempt.isGood, !attempt.mayHaveArrived(at: environment.now()) {
+        if let gate = options.gate, !attempt.isGood, !attempt.serverMayHaveActed(at: environment.now()) {
             gate.noteUnprocessed()
         }
         return attempt

@@ -93,12 +93,12 @@ struct ExchangeAttempt: Sendable {
     /// Whether the server may have processed the request, without a response that says so.
     ///
     /// - Parameter now: milliseconds since 1970.
-    func mayHaveArrived(at now: Int64) -> Bool {
+    func serverMayHaveActed(at now: Int64) -> Bool {
         switch outcome {
         case .answered(let status, let headers):
             let hasRetryAfter = RetryAfter.duration(headers, now: now) != nil
-            return Attempt.mayHaveArrived(answered: status.code, hasRetryAfter: hasRetryAfter)
-        case .failed(let error, let isAfterHead): return error.requestMayHaveBeenSent || isAfterHead
+            return Attempt.serverMayHaveActed(answered: status.code, hasRetryAfter: hasRetryAfter)
+        case .failed(let error, let isAfterHead): return error.serverMayHaveActed || isAfterHead
         }
     }
 
@@ -122,7 +122,7 @@ struct ExchangeAttempt: Sendable {
             error = ConnectionError(.connectionLost, message)
         case .failed(var cause, let head):
             // A server that has begun to respond has the request, whatever the transport says of the later failure.
-            if case .some = head { cause.requestMayHaveBeenSent = true }
+            if case .some = head { cause.serverMayHaveActed = true }
             error = ConnectionError(cause)
             error.head = head
         }
@@ -146,6 +146,6 @@ extension TransportError {
     init(late error: TransportError, _ limit: ExchangeAttempt.Limit) {
         let time = (limit.rest + limit.spent).milliseconds
         let message = "the attempt took longer than \(time) ms: allow it more time in the retry policy"
-        self.init(.timedOut, message, requestMayHaveBeenSent: error.requestMayHaveBeenSent)
+        self.init(.timedOut, message, serverMayHaveActed: error.serverMayHaveActed)
     }
 }

@@ -29,7 +29,7 @@ extension Transfer {
         do throws(TransportError) { _ = try result.get() } catch {
             throw error.code == .cancelled ? TransportError(late: error, limit) : error
         }
-        throw TransportError(late: .cancelled(requestMayHaveBeenSent: true), limit)
+        throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
     }
 
     private func send() async throws(TransportError) -> TransportResponse {
@@ -43,7 +43,7 @@ extension Transfer {
         let isRequested = head.status != .partialContent || request.headers.contains(.range)
         guard isRequested || !sink.isForWhole else {
             let message = "the server sent a part that was not requested: try again, or request it with Range"
-            throw TransportError(.badResponse, message, requestMayHaveBeenSent: true)
+            throw TransportError(.badResponse, message, serverMayHaveActed: true)
         }
         try check(meter.progress.expectedToReceive ?? 0, limit: sink.limit)
         var history = exchange.history
@@ -69,7 +69,7 @@ extension Transfer {
             try check(Int64(count), limit: sink.limit)
             try await sink.append(piece)
             let isStored = await recorder?.append(piece) ?? false
-            if !isStored, sink.isForCacheAlone { throw .cancelled(requestMayHaveBeenSent: true) }
+            if !isStored, sink.isForCacheAlone { throw .cancelled(serverMayHaveActed: true) }
         }
     }
 }

@@ -135,7 +135,7 @@ final class Transfer: Sendable {
     private static let contradiction = TransportError(
         .badResponse,
         "the server answered a request for the rest with status 200 and a Content-Range: request the whole again",
-        requestMayHaveBeenSent: true)
+        serverMayHaveActed: true)
 
     private func reportResumption(of content: PartialContent) {
         options.activity.report(
@@ -232,7 +232,7 @@ final class Transfer: Sendable {
             return Completion(end: .refused(head.status, partial.received.headers))
         }
         let message = "the rest of the body ended \(missing) bytes early: try again"
-        let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
+        let error = TransportError(.truncatedBody, message, serverMayHaveActed: true)
         return Completion(end: .failed(error, head: .some(head)), partialResponse: .some(partial))
     }
 }
