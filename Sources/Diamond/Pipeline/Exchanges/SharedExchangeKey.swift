@@ -10,7 +10,9 @@ import HTTPTypes
 /// It is a class because it is passed on more often than compared.
 final class SharedExchangeKey: Hashable, Sendable {
     let key: RequestKey
-    private let request: ExchangeRequest
+    // Neither the request's plan nor its caller: a key may be released under the lock of the flights.
+    private let request: TransportRequest
+    private let resolved: ResolvedRequest
     private let body: Data?
     private let retry: RetryPolicy
     /// Whether a stored response is served if the server cannot be reached. The exchange makes fewer attempts then.
@@ -24,29 +26,31 @@ final class SharedExchangeKey: Hashable, Sendable {
         case .stream: return nil
         }
         self.key = key
-        self.request = request
+        self.request = request.request
+        resolved = request.context.resolved
         self.retry = retry
         self.isAnsweredOffline = isAnsweredOffline
     }
 
     static func == (one: SharedExchangeKey, other: SharedExchangeKey) -> Bool {
         one === other
-            || one.key == other.key && one.body == other.body && one.retry == other.retry
-                && one.isAnsweredOffline == other.isAnsweredOffline && one.request.isShared(with: other.request)
+            || one.key == other.key && one.isSent(like: other) && one.resolved.isReceived(like: other.resolved)
+                && one.retry == other.retry && one.isAnsweredOffline == other.isAnsweredOffline
+    }
+
+    private func isSent(like other: SharedExchangeKey) -> Bool {
+        request.method == other.request.method && request.url.isExactly(other.request.url)
+            && request.headers.isExactly(other.request.headers) && body == other.body
+            && request.timeout == other.request.timeout
     }
 
     // If the request keys are equal, the other parts nearly always are.
     func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
 
-extension ExchangeRequest {
-    /// Whether all that is sent with another request is equal, except the body, and how the response is received.
-    fileprivate func isShared(with other: ExchangeRequest) -> Bool {
-        let resolved = context.resolved
-        let others = other.context.resolved
-        return request.method == other.request.method && request.url.isExactly(other.request.url)
-            && request.headers.isExactly(other.request.headers) && request.timeout == other.request.timeout
-            && resolved.bodyLimit == others.bodyLimit && resolved.tags == others.tags
-            && resolved.permitScope.lane == others.permitScope.lane
+extension ResolvedRequest {
+    /// Whether the response is received and stored like that to another request.
+    fileprivate func isReceived(like other: ResolvedRequest) -> Bool {
+        bodyLimit == other.bodyLimit && permitScope.lane == other.permitScope.lane && tags == other.tags
     }
 }
