@@ -36,7 +36,7 @@ public final class StubTransport: Transport {
             // The stream ends only when the task is canceled.
             for await _ in AsyncStream<Void>.makeStream().stream {}
             whenCanceled()
-            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+            throw TransportError(.cancelled, "canceled", serverMayHaveActed: true)
         }
     }
 

@@ -36,7 +36,7 @@ extension Connection {
 
     /// Returns whether the request may be sent again.
     private func isRepeatable(_ core: Core) -> Bool {
-        (core.updatedRequest.value ?? request).isRepeatable(by: core.registry?.pipeline.retry ?? .default)
+        (core.updatedRequest.value ?? request).isRepeatable(by: core.registry?.pipeline.time.retry ?? .default)
     }
 }
 

@@ -55,7 +55,7 @@ enum CurlFailure {
     }
 
     static func closed(_ transfer: CurlTransfer) -> TransportError {
-        TransportError(.closed, closedReason, requestMayHaveBeenSent: transfer.pendingResponse.isSent)
+        TransportError(.closed, closedReason, serverMayHaveActed: transfer.pendingResponse.isSent)
     }
 
     static let noMemory = TransportError(.other, "libcurl has no memory for a handle: send less at the same time")
@@ -69,7 +69,7 @@ enum CurlFailure {
         transfer: CurlTransfer
     ) -> TransportError {
         let isSent = transfer.pendingResponse.isSent
-        return TransportError(code, "\(transfer.request.originText): \(reason)", requestMayHaveBeenSent: isSent)
+        return TransportError(code, "\(transfer.request.originText): \(reason)", serverMayHaveActed: isSent)
     }
 
     private static func meaning(_ result: CURLcode, hasHead: Bool) -> (TransportError.Code, String) {

@@ -100,7 +100,7 @@ public final class CurlTransport: Transport {
             passwords.fulfill(with: outcome)
         }
         defer { task.cancel() }
-        return try await passwords.value { .failure(.cancelled(requestMayHaveBeenSent: false)) }.get()
+        return try await passwords.value { .failure(.cancelled(serverMayHaveActed: false)) }.get()
     }
 
     public func close() async {

@@ -37,7 +37,7 @@ extension Engine {
         pipeline.refreshes.cancel()
         pipeline.streams.cancel()
         pipeline.exchangeEnvironment.retryCoordinator.waits.close()
-        pipeline.credentialRefreshes?.close()
+        pipeline.builder.refreshes?.close()
         await transport.close()
         // After the transport, so that exchanges on the wire get its error.
         pipeline.sharing.exchanges.cancelBegun()

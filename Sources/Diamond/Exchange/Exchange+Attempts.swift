@@ -3,94 +3,27 @@ import HTTPTypes
 
 /// Preparing one attempt, and racing two.
 extension Exchange {
-    /// An attempt that is ready to be sent.
-    struct PreparedAttempt: Sendable {
-        let number: Int
-        let transfer: Transfer
-        let limit: ExchangeAttempt.Limit?
-
-        func run() async -> ExchangeAttempt {
-            let options = transfer.options
-            let token = options.scope.begin(.attempt, attempt: number)
-            let attempt = await ExchangeAttempt(transfer, limit: limit)
-            token.end(attempt.ending)
-            transfer.environment.retryCoordinator.note(
-                attempt.outcome, of: transfer.admission, from: options.origin)
-            return attempt
-        }
-    }
-
-    /// The parts of an attempt that are the same before and after interceptors have adapted its request.
-    private struct Preparation {
-        let number: Int
-        /// The response of which only the rest is requested.
-        let partialResponse: IndirectOptional<PartialResponse>
-        /// The jar's count of removals before its cookies were read.
-        let removals: Int?
-        let isHedge: Bool
-    }
-
     /// Prepares an attempt: adds cookies, lets interceptors adapt the request, and passes the circuit breaker and the
     /// gate.
     ///
     /// - Parameters:
     ///   - number: the number of the attempt.
-    ///   - partialResponse: the response of which only the rest is requested.
     ///   - isHedge: whether another attempt is on the wire. Then nothing is recorded.
-    func prepareAttempt(
-        _ number: Int,
-        resuming partialResponse: IndirectOptional<PartialResponse> = .none,
-        isHedge: Bool = false
-    ) async throws(ConnectionError) -> PreparedAttempt {
-        // Read before the cookies: if they are removed from now on, as at a logout, the response must not set them
-        // again.
-        let preparation = Preparation(
-            number: number, partialResponse: partialResponse, removals: environment.cookies?.removals,
-            isHedge: isHedge)
-        let outgoing = outgoing(resuming: partialResponse)
+    func prepareAttempt(_ number: Int, isHedge: Bool = false) async throws(ConnectionError) -> Transfer {
         guard environment.interceptors.isEmpty, options.gate == nil else {
-            return try await adaptAndPrepare(outgoing, for: preparation)
+            return try await adaptAndPrepare(number, isHedge: isHedge)
         }
-        return try prepare(outgoing, for: preparation, spent: .zero)
+        return try transfer(outgoing, number: number, isHedge: isHedge)
     }
 
     /// Prepares an attempt that interceptors adapt, or that passes a gate.
-    private func adaptAndPrepare(
-        _ outgoing: ExchangeOptions.AdaptedRequest,
-        for preparation: Preparation
-    ) async throws(ConnectionError) -> PreparedAttempt {
-        let begin = elapsed
-        var adapted = outgoing
-        var spent = Duration.zero
-        if !environment.interceptors.isEmpty {
-            adapted = try await self.adapted(outgoing, number: preparation.number)
-            spent = elapsed - begin
-        }
-        // An interceptor that blocks its thread returns after its limit: then nothing is sent.
-        let isLate = spent > .zero && options.policy.attemptLimit(elapsed: elapsed, after: spent) == .zero
-        guard !isLate else { throw ConnectionError(outOfTime: history.mayHaveArrived) }
-        let prepared = try prepare(adapted, for: preparation, spent: spent)
-        guard let gate = options.gate else { return prepared }
+    private func adaptAndPrepare(_ number: Int, isHedge: Bool) async throws(ConnectionError) -> Transfer {
+        var outgoing = outgoing
+        if !environment.interceptors.isEmpty { outgoing = try await adaptedInTime(outgoing, number: number) }
+        let transfer = try transfer(outgoing, number: number, isHedge: isHedge)
         // The last step, because a request that has passed the gate counts as sent.
-        try await pass(gate, isHedge: preparation.isHedge, with: prepared.transfer.admission)
-        return PreparedAttempt(
-            number: preparation.number, transfer: prepared.transfer, limit: limit(after: spent))
-    }
-
-    private func prepare(
-        _ outgoing: ExchangeOptions.AdaptedRequest,
-        for preparation: Preparation,
-        spent: Duration
-    ) throws(ConnectionError) -> PreparedAttempt {
-        // The connection may have been paused while interceptors ran. Nothing of the attempt was sent yet.
-        try beginAttempt()
-        if outgoing.isPersonal { options.report(.personal) }
-        let transfer = try transfer(outgoing, for: preparation)
-        return PreparedAttempt(number: preparation.number, transfer: transfer, limit: limit(after: spent))
-    }
-
-    private func limit(after spent: Duration) -> ExchangeAttempt.Limit? {
-        options.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
+        if let gate = options.gate { try await pass(gate, isHedge: isHedge, with: transfer.admission) }
+        return transfer
     }
 
     private func pass(
@@ -107,42 +40,54 @@ extension Exchange {
         } catch {
             // A probe of the circuit breaker that was not sent proves nothing.
             retryCoordinator.note(
-                .failed(.cancelled(requestMayHaveBeenSent: false)), of: admission, from: options.origin)
+                .failed(.cancelled(serverMayHaveActed: false)), of: admission, from: options.origin)
             throw error
         }
     }
 
-    private func outgoing(resuming partialResponse: IndirectOptional<PartialResponse>) -> ExchangeOptions.AdaptedRequest
-    {
+    /// The request of the next attempt, with cookies.
+    private var outgoing: AdaptedRequest {
         // The range is added before interceptors see the request: a signature may cover it.
         var outgoing = partialResponse.value?.requestForRest(of: request) ?? request
         outgoing.needsNewConnection = outgoing.needsNewConnection || history.needsNewConnection
-        return options.withCookies(outgoing, in: environment)
+        return withCookies(outgoing)
     }
 
-    private func adapted(
-        _ outgoing: ExchangeOptions.AdaptedRequest,
-        number: Int
-    ) async throws(ConnectionError) -> ExchangeOptions.AdaptedRequest {
-        let limit = options.policy.attemptLimit(elapsed: elapsed)
-        let left = RemainingTime(limit, among: retryCoordinator.waits, isUnderWay: history.mayHaveArrived)
-        return try await left.value { [options, environment] () async throws(ConnectionError) in
-            try await options.adapted(outgoing, in: environment, attempt: number)
+    private func adaptedInTime(_ outgoing: AdaptedRequest, number: Int) async throws(ConnectionError) -> AdaptedRequest
+    {
+        let begin = elapsed
+        let limit = options.policy.attemptLimit(elapsed: begin)
+        let left = RemainingTime(limit, among: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
+        var adapted = try await left.value { () async throws(ConnectionError) in
+            try await self.adapted(outgoing, number: number)
         }
+        adapted.spent = elapsed - begin
+        // An interceptor that blocks its thread returns after its limit: then nothing is sent.
+        let isLate = adapted.spent > .zero && self.limit(after: adapted.spent)?.rest == .zero
+        guard !isLate else { throw ConnectionError(outOfTime: history.serverMayHaveActed) }
+        return adapted
+    }
+
+    /// Returns the limit for the time of an attempt; `nil` for none.
+    ///
+    /// - Parameter spent: the part of its time that interceptors have already spent.
+    func limit(after spent: Duration) -> ExchangeAttempt.Limit? {
+        options.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
     }
 
     private func transfer(
-        _ outgoing: ExchangeOptions.AdaptedRequest,
-        for preparation: Preparation
+        _ outgoing: AdaptedRequest,
+        number: Int,
+        isHedge: Bool
     ) throws(ConnectionError) -> Transfer {
+        // The connection may have been paused while interceptors ran. Nothing of the attempt was sent yet.
+        try beginAttempt()
+        if outgoing.isPersonal { options.report(.personal) }
         let admission = retryCoordinator.admit(to: options.origin)
         if case .refused(let wait) = admission {
             throw ConnectionError(circuitOpenFor: wait, request, at: environment.now())
         }
-        return Transfer(
-            outgoing, of: options, removals: preparation.removals, resuming: preparation.partialResponse,
-            recorder: preparation.isHedge ? nil : options.recorder, history: history, admission: admission,
-            in: environment)
+        return Transfer(outgoing, of: self, number: number, isHedge: isHedge, admission: admission)
     }
 
     /// Runs an attempt, and a second one in parallel if the first takes long.
@@ -152,7 +97,7 @@ extension Exchange {
     ///   - number: the number of the second attempt.
     ///   - spare: acquires a permit for it.
     func hedged(
-        _ first: PreparedAttempt,
+        _ first: Transfer,
         after delay: Duration,
         number: Int,
         spare: @escaping LanePermit.Spare
@@ -172,7 +117,7 @@ extension Exchange {
             }
             let attempt = await second.run()
             // Progress is that of the attempt that counts.
-            if hedge.isAnswer(attempt) { options.report(.began(second.transfer.meter)) }
+            if hedge.isAnswer(attempt) { options.report(.began(second.meter)) }
             return attempt
         }
     }
@@ -182,7 +127,7 @@ extension ExchangeOptions {
     /// The time after which a second attempt begins in parallel; `nil` for no hedge. Only requests with a safe method,
     /// without a body and without a sink are hedged.
     var hedgeDelay: Duration? {
-        guard let delay = policy.hedgeDelay, case .none = request.body, destination == nil, request.method.isSafe else {
+        guard let delay = policy.hedgeDelay, case .none = request.body, sink == nil, request.method.isSafe else {
             return nil
         }
         return delay

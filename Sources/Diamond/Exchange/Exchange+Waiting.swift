@@ -2,14 +2,19 @@ import Foundation
 
 /// The steps between two attempts.
 extension Exchange {
+    /// The end of the time between two attempts.
+    enum Readiness {
+        /// The permit is held, and the next attempt may begin.
+        case ready
+        /// The policy's ``RetryPolicy/lastStart`` has passed.
+        case tooLate(lastStart: Duration)
+    }
+
     /// Waits until the next attempt may begin.
-    ///
-    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has
-    ///   passed.
-    mutating func ready(
+    mutating func readiness(
         for decision: RetryDecision,
         permit: inout LanePermit
-    ) async throws(ConnectionError) -> Duration? {
+    ) async throws(ConnectionError) -> Readiness {
         if case .retry(let delay, _, _) = decision {
             try await wait(delay, permit: &permit)
         } else {
@@ -17,9 +22,9 @@ extension Exchange {
         }
         // Twice: a paused connection must not queue for a permit, and it may be paused while it queues.
         try beginAttempt()
-        let end = try await reacquire(&permit)
+        let readiness = try await reacquire(&permit)
         try beginAttempt()
-        return end
+        return readiness
     }
 
     /// Puts the payment for an attempt that was not made back into the budget.
@@ -47,23 +52,17 @@ extension Exchange {
     /// - Throws: `cancelled` if the connection was paused meanwhile, because nothing of the attempt was sent;
     ///   `noEngine` if the engine is closed.
     func beginAttempt() throws(ConnectionError) {
-        guard !retryCoordinator.waits.isClosed else { throw ConnectionError(closedWhile: history.mayHaveArrived) }
-        guard options.beginIfAllowed?() ?? true else { throw .cancelled }
+        guard !retryCoordinator.waits.isClosed else { throw ConnectionError(closedWhile: history.serverMayHaveActed) }
+        guard options.beginIfAllowed() else { throw .cancelled }
     }
 
     /// Acquires the permit again.
-    ///
-    /// - Returns: `nil` if the next attempt may begin; otherwise the policy's ``RetryPolicy/lastStart``, which has
-    ///   passed.
-    private func reacquire(_ permit: inout LanePermit) async throws(ConnectionError) -> Duration? {
-        guard let end = options.policy.lastStart else {
-            _ = try await permit.reacquire(countedIn: options.scope, attempt: number, within: nil)
-            return nil
-        }
-        let rest = max(.zero, end - elapsed)
-        let limit = LanePermit.Limit(time: rest, clock: retryCoordinator.clock)
+    private func reacquire(_ permit: inout LanePermit) async throws(ConnectionError) -> Readiness {
+        let end = options.policy.lastStart
+        let limit = end.map { LanePermit.Limit(time: max(.zero, $0 - elapsed), clock: retryCoordinator.clock) }
         let isHeld = try await permit.reacquire(countedIn: options.scope, attempt: number, within: limit)
-        return isHeld && elapsed < end ? nil : end
+        guard let end, !isHeld || elapsed >= end else { return .ready }
+        return .tooLate(lastStart: end)
     }
 
     // Reported even for a short wait: acquiring the permit again may take long, and another connection may start.
@@ -76,17 +75,16 @@ extension Exchange {
     // takes until no attempt may begin, reacquiring the permit finds that.
     private mutating func refreshCredential(_ permit: inout LanePermit) async throws(ConnectionError) {
         release(&permit)
-        guard let renewal = options.renewal else { return }
         let end = options.policy.lastStart
-        let outcome = await retryCoordinator.waits.value(within: end.map { $0 - elapsed }) {
-            await Result { () async throws(ConnectionError) in try await renewal.request() }
+        let outcome = await retryCoordinator.waits.value(within: end.map { $0 - elapsed }) { [options] in
+            await Result { () async throws(ConnectionError) in try await options.renewedRequest() }
         }
         if let end, elapsed >= end { return }
         switch outcome {
         case .success(let request): renewed = .some(try request.get())
         case .failure(.late): return
         case .failure(.canceled): throw .cancelled
-        case .failure(.closed): throw ConnectionError(closedWhile: history.mayHaveArrived)
+        case .failure(.closed): throw ConnectionError(closedWhile: history.serverMayHaveActed)
         }
     }
 }

@@ -7,10 +7,10 @@ import HTTPTypes
 /// attempt continues the partial response. What the last attempt has received is saved for a later exchange.
 struct Exchange: Sendable {
     let environment: ExchangeEnvironment
-    let options: ExchangeOptions
+    let options: any ExchangeOptions
     private(set) var history = RetryHistory()
     /// The response that an earlier attempt or exchange has received in part.
-    private var partialResponse = IndirectOptional<PartialResponse>.none
+    private(set) var partialResponse = IndirectOptional<PartialResponse>.none
     /// The request with newer credentials than that of the ``options``.
     var renewed = IndirectOptional<TransportRequest>.none
     private var hasHedged = false
@@ -19,7 +19,7 @@ struct Exchange: Sendable {
     /// The same, for measurements.
     private let start: Duration
 
-    init(_ options: ExchangeOptions, in environment: ExchangeEnvironment) {
+    init(_ options: any ExchangeOptions, in environment: ExchangeEnvironment) {
         self.environment = environment
         self.options = options
         start = environment.retryCoordinator.clock.elapsed()
@@ -41,10 +41,7 @@ struct Exchange: Sendable {
     /// - Parameter permit: the permit for the first attempt.
     mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         retryCoordinator.deposit(to: options.origin, at: begin)
-        guard let recorder = options.recorder else {
-            let result = await self.result(&permit)
-            return try response(of: result)
-        }
+        guard let recorder = options.recorder else { return try await result(&permit).get() }
         let result = await withTaskCancellationHandler {
             partialResponse = await recorder.partialResponse(for: request)
             return await self.result(&permit)
@@ -52,7 +49,7 @@ struct Exchange: Sendable {
             recorder.cancel()
         }
         if case .some = partialResponse { await savePartialResponse(by: recorder, permit: &permit) }
-        return try response(of: result)
+        return try result.get()
     }
 
     private func savePartialResponse(by recorder: any BodyRecording, permit: inout LanePermit) async {
@@ -62,24 +59,18 @@ struct Exchange: Sendable {
         await recorder.save(partialResponse, for: request)
     }
 
-    /// Returns the response, or throws the error with the attempts that led to it.
-    private func response(
-        of result: Result<ReceivedResponse, ConnectionError>
-    ) throws(ConnectionError) -> ReceivedResponse {
-        do throws(ConnectionError) { return try result.get() } catch {
+    /// Returns the response, or the error with the attempts that led to it.
+    private mutating func result(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
+        do throws(ConnectionError) { return .success(try await send(&permit)) } catch {
             var error = error
             error.attempts = history.attempts
-            throw error
+            return .failure(error)
         }
-    }
-
-    private mutating func result(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
-        do throws(ConnectionError) { return .success(try await send(&permit)) } catch { return .failure(error) }
     }
 
     private mutating func send(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         let attempt = try await attempt(holding: permit)
-        return attempt.isGood ? try finish(attempt) : try await retry(after: attempt, permit: &permit)
+        return attempt.isGood ? try finish(withGood: attempt) : try await retry(after: attempt, permit: &permit)
     }
 
     // Most first attempts are good.
@@ -90,16 +81,17 @@ struct Exchange: Sendable {
         var attempt = first
         while true {
             let decision = decision(after: attempt)
-            if case .giveUp(let reason) = decision { return try finish(attempt, givingUp: reason) }
-            record(decision, after: attempt)
-            let end: Duration?
-            do throws(ConnectionError) { end = try await ready(for: decision, permit: &permit) } catch {
+            // A single attempt with a final error status needs no history.
+            if !decision.isFinal || !history.attempts.isEmpty { record(decision, after: attempt) }
+            if case .giveUp = decision { return try response(of: attempt) }
+            let readiness: Readiness
+            do throws(ConnectionError) { readiness = try await self.readiness(for: decision, permit: &permit) } catch {
                 refund(decision)
                 throw error
             }
-            if let end {
+            if case .tooLate(let lastStart) = readiness {
                 refund(decision)
-                return try finish(attempt, insteadOfNext: .outOfTime(end))
+                return try finish(attempt, insteadOfNext: .outOfTime(lastStart))
             }
             options.report(.attempt(number))
             do throws(ConnectionError) { attempt = try await self.attempt(holding: permit) } catch {
@@ -108,7 +100,7 @@ struct Exchange: Sendable {
                 guard error.code == .circuitOpen else { throw error }
                 return try finish(attempt, insteadOfNext: .circuitOpen)
             }
-            guard !attempt.isGood else { return try finish(attempt) }
+            guard !attempt.isGood else { return try finish(withGood: attempt) }
         }
     }
 
@@ -118,51 +110,42 @@ struct Exchange: Sendable {
         insteadOfNext reason: RetryReason
     ) throws(ConnectionError) -> ReceivedResponse {
         history.giveUp(reason)
-        return try attempt.receivedResponse(after: history.attempts, since: start)
+        return try response(of: attempt)
     }
 
     /// Finishes with an attempt that succeeded.
-    private mutating func finish(_ attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
+    private mutating func finish(withGood attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
         history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
-        return try attempt.receivedResponse(after: history.attempts, since: start)
+        return try response(of: attempt)
     }
 
-    private mutating func finish(
-        _ attempt: ExchangeAttempt,
-        givingUp reason: RetryReason
-    ) throws(ConnectionError) -> ReceivedResponse {
-        // A single attempt with a final error status needs no history.
-        let isPlain = history.attempts.isEmpty && reason.code == .final
-        if !isPlain { record(.giveUp(reason), after: attempt) }
-        return try attempt.receivedResponse(after: history.attempts, since: start)
+    private func response(of attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
+        try attempt.receivedResponse(after: history.attempts, since: start)
     }
 
     private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {
         history.record(
-            decision, after: attempt.record, mayHaveArrived: attempt.mayHaveArrived(at: environment.now()),
+            decision, after: attempt.record, serverMayHaveActed: attempt.serverMayHaveActed(at: environment.now()),
             startedAt: attempt.startedAt)
     }
 
     private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
     {
-        let prepared = try await prepareAttempt(number, resuming: partialResponse)
-        options.report(.began(prepared.transfer.meter))
-        let attempt = try await run(prepared, holding: permit)
+        let transfer = try await prepareAttempt(number)
+        options.report(.began(transfer.meter))
+        let attempt = await run(transfer, holding: permit)
         partialResponse = attempt.partialResponse
-        if let gate = options.gate, !attempt.isGood, !attempt.mayHaveArrived(at: environment.now()) {
+        if let gate = options.gate, !attempt.isGood, !attempt.serverMayHaveActed(at: environment.now()) {
             gate.noteUnprocessed()
         }
         return attempt
     }
 
-    private mutating func run(
-        _ prepared: PreparedAttempt,
-        holding permit: borrowing LanePermit
-    ) async throws(ConnectionError) -> ExchangeAttempt {
+    private mutating func run(_ transfer: Transfer, holding permit: borrowing LanePermit) async -> ExchangeAttempt {
         guard !hasHedged, case .none = partialResponse, let delay = options.hedgeDelay else {
-            return await prepared.run()
+            return await transfer.run()
         }
-        let race = await hedged(prepared, after: delay, number: number + 1, spare: permit.spare)
+        let race = await hedged(transfer, after: delay, number: number + 1, spare: permit.spare)
         if let other = race.other {
             hasHedged = true
             // The written bytes may be those of the other attempt's response.
@@ -184,12 +167,12 @@ struct Exchange: Sendable {
             request: RetryableRequest(
                 request.method,
                 headers: request.headers,
-                canRefreshCredential: options.renewal?.isAllowed() ?? false
+                canRefreshCredential: options.canRenewCredentials
             ),
             history: history,
             outcome: outcome,
             isAnsweredOffline: options.isAnsweredOffline,
-            isCommitted: options.destination?.sink.isCommitted ?? false,
+            isCommitted: options.sink?.isCommitted ?? false,
             isBodyConsumed: options.upload?.isConsumed ?? false,
             elapsed: elapsed,
             now: environment.now(),
@@ -208,6 +191,8 @@ struct Exchange: Sendable {
 }
 
 extension RetryDecision {
+    fileprivate var isFinal: Bool { if case .giveUp(let reason) = self { reason.code == .final } else { false } }
+
     /// Requests the whole response at once, because the rest is not available. This costs neither an attempt nor
     /// budget, because the engine itself requested less than the caller wants.
     fileprivate static let restart = retry(after: .zero, isFree: true, reason: .restarted)

@@ -12,29 +12,20 @@ struct ExchangeAttempt: Sendable {
     }
 
     let startedAt: Date
-    private let end: Transfer.End
-    /// The method of a durable request, whose job the head of a response may decide; `nil` for others, which need the
-    /// whole response.
-    private let durableMethod: HTTPRequest.Method?
-    /// The received part of an incomplete response, which the next attempt continues.
-    let partialResponse: IndirectOptional<PartialResponse>
-    private let meter: TransferMeter
+    private let transfer: Transfer
+    private let completion: Transfer.Completion
 
     /// Sends the request, and receives the whole response, or the rest of it.
-    ///
-    /// - Parameter limit: the limit for its time, or for the time until the head if the body goes to a sink; `nil` for
-    ///   none.
-    init(_ transfer: Transfer, limit: Limit?) async {
+    init(_ transfer: Transfer) async {
         startedAt = Date(milliseconds: transfer.environment.now())
-        meter = transfer.meter
-        let completion = await Self.completion(of: transfer, within: limit)
-        end = completion.end
-        partialResponse = completion.partialResponse
-        durableMethod = transfer.options.gate.map { _ in transfer.request.method }
+        self.transfer = transfer
+        completion = await Self.completion(of: transfer)
     }
 
-    private static func completion(of transfer: Transfer, within limit: Limit?) async -> Transfer.Completion {
-        guard let limit, transfer.options.destination == nil else {
+    // The limit is for the time until the head if the body goes to a sink, otherwise for the whole attempt.
+    private static func completion(of transfer: Transfer) async -> Transfer.Completion {
+        let limit = transfer.exchange.limit(after: transfer.outgoing.spent)
+        guard let limit, transfer.options.sink == nil else {
             return await transfer.completion(headLimit: limit)
         }
         let clock = transfer.environment.retryCoordinator.clock
@@ -46,12 +37,17 @@ struct ExchangeAttempt: Sendable {
         return completion
     }
 
-    /// Whether the head of a response decides the job of a durable request.
+    /// Whether the head of a response decides the job of a durable request. Other requests need the whole response.
     private func isDecided(by head: ReceivedResponse) -> Bool {
-        durableMethod.map { head.status.decides($0) } ?? false
+        transfer.options.gate != nil && head.status.decides(transfer.request.method)
     }
 
     // MARK: The end
+
+    private var end: Transfer.End { completion.end }
+
+    /// The received part of an incomplete response, which the next attempt continues.
+    var partialResponse: IndirectOptional<PartialResponse> { completion.partialResponse }
 
     /// Whether it has received a response with a status below 400.
     var isGood: Bool {
@@ -97,12 +93,12 @@ struct ExchangeAttempt: Sendable {
     /// Whether the server may have processed the request, without a response that says so.
     ///
     /// - Parameter now: milliseconds since 1970.
-    func mayHaveArrived(at now: Int64) -> Bool {
+    func serverMayHaveActed(at now: Int64) -> Bool {
         switch outcome {
         case .answered(let status, let headers):
             let hasRetryAfter = RetryAfter.duration(headers, now: now) != nil
-            return Attempt.mayHaveArrived(answered: status.code, hasRetryAfter: hasRetryAfter)
-        case .failed(let error, let isAfterHead): return error.requestMayHaveBeenSent || isAfterHead
+            return Attempt.serverMayHaveActed(answered: status.code, hasRetryAfter: hasRetryAfter)
+        case .failed(let error, let isAfterHead): return error.serverMayHaveActed || isAfterHead
         }
     }
 
@@ -119,14 +115,14 @@ struct ExchangeAttempt: Sendable {
         switch end {
         case .received(var received, _):
             received.attempts = attempts
-            received.metrics = .some(meter.metrics(after: max(attempts.count, 1), since: start))
+            received.metrics = .some(transfer.meter.metrics(after: max(attempts.count, 1), since: start))
             return received
         case .refused(let status, _):
             let message = "the rest of the body was answered with status \(status.code): send the request again"
             error = ConnectionError(.connectionLost, message)
         case .failed(var cause, let head):
             // A server that has begun to respond has the request, whatever the transport says of the later failure.
-            if case .some = head { cause.requestMayHaveBeenSent = true }
+            if case .some = head { cause.serverMayHaveActed = true }
             error = ConnectionError(cause)
             error.head = head
         }
@@ -135,10 +131,21 @@ struct ExchangeAttempt: Sendable {
     }
 }
 
+extension Transfer {
+    /// Runs the attempt, and notes how it ends.
+    func run() async -> ExchangeAttempt {
+        let token = options.scope.begin(.attempt, attempt: number)
+        let attempt = await ExchangeAttempt(self)
+        token.end(attempt.ending)
+        environment.retryCoordinator.note(attempt.outcome, of: admission, from: options.origin)
+        return attempt
+    }
+}
+
 extension TransportError {
     init(late error: TransportError, _ limit: ExchangeAttempt.Limit) {
         let time = (limit.rest + limit.spent).milliseconds
         let message = "the attempt took longer than \(time) ms: allow it more time in the retry policy"
-        self.init(.timedOut, message, requestMayHaveBeenSent: error.requestMayHaveBeenSent)
+        self.init(.timedOut, message, serverMayHaveActed: error.serverMayHaveActed)
     }
 }

@@ -29,38 +29,21 @@ struct LanePermit: ~Copyable {
         return LanePermit(scope, of: lanes, wasAwaited: false, for: waiter)
     }
 
-    /// Waits for a permit.
+    /// Waits for a permit, no longer than a limit if there is one.
     ///
     /// - Parameters:
     ///   - waiter: the waiter, now and in ``reacquire(countedIn:attempt:within:)``.
     ///   - activityScope: the scope that counts the wait; evaluated when the wait begins.
-    /// - Throws: `cancelled` with the waiting task.
-    static func acquire(
-        for scope: PermitScope,
-        of lanes: Lanes,
-        as waiter: any PriorityWaiter,
-        countedIn activityScope: @autoclosure () -> ActivityScope
-    ) async throws(ConnectionError) -> LanePermit {
-        guard await lanes.acquire(scope, for: waiter, countedIn: activityScope()) else { throw .cancelled }
-        return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
-    }
-
-    /// Waits for a permit no longer than a limit.
-    ///
     /// - Throws: `cancelled` with the waiting task, `timedOut` at the limit.
     static func acquire(
         for scope: PermitScope,
         of lanes: Lanes,
         as waiter: any PriorityWaiter,
         countedIn activityScope: @escaping @Sendable () -> ActivityScope,
-        within limit: Limit
+        within limit: Limit? = nil
     ) async throws(ConnectionError) -> LanePermit {
-        // A permit that comes at the limit is held, and released as every other.
-        let (isAdmitted, isLate) = await limit.clock.limit(limit.time) {
-            await lanes.acquire(scope, for: waiter, countedIn: activityScope())
-        }
-        guard isAdmitted else {
-            throw isLate && !Task.isCancelled ? ConnectionError(outOfTime: true) : .cancelled
+        guard try await wait(for: scope, of: lanes, as: waiter, countedIn: activityScope, within: limit) else {
+            throw ConnectionError(outOfTime: true)
         }
         return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
     }
@@ -106,16 +89,32 @@ struct LanePermit: ~Copyable {
     ) async throws(ConnectionError) -> Bool {
         if !isHeld { isHeld = lanes.acquireIfAvailable(scope) }
         guard !isHeld else { return true }
+        isHeld = try await Self.wait(
+            for: scope, of: lanes, as: waiter, countedIn: { activityScope }, attempt: attempt, within: limit)
+        return isHeld
+    }
+
+    /// - Returns: `false` if the limit was reached, and there is no permit to release.
+    /// - Throws: `cancelled` with the waiting task.
+    private static func wait(
+        for scope: PermitScope,
+        of lanes: Lanes,
+        as waiter: any PriorityWaiter,
+        countedIn activityScope: @escaping @Sendable () -> ActivityScope,
+        attempt: Int = 1,
+        within limit: Limit?
+    ) async throws(ConnectionError) -> Bool {
         guard let limit else {
-            isHeld = await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt)
-            guard isHeld else { throw .cancelled }
+            guard await lanes.acquire(scope, for: waiter, countedIn: activityScope(), attempt: attempt) else {
+                throw .cancelled
+            }
             return true
         }
-        let outcome = await limit.clock.limit(limit.time) { [scope, lanes, waiter] in
-            await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt)
+        // A permit that comes at the limit is held, and released as every other.
+        let (isHeld, isLate) = await limit.clock.limit(limit.time) {
+            await lanes.acquire(scope, for: waiter, countedIn: activityScope(), attempt: attempt)
         }
-        isHeld = outcome.value
-        guard isHeld || outcome.isLate && !Task.isCancelled else { throw .cancelled }
+        guard isHeld || isLate && !Task.isCancelled else { throw .cancelled }
         return isHeld
     }
 }

@@ -40,26 +40,22 @@ final class RetryCoordinator: Sendable {
     /// Adds the share of an exchange to the budget; called for its first attempt.
     ///
     /// - Parameter now: the time by the ``clock``.
-    func deposit(to origin: String, at now: Int64) { withBudget(of: origin, at: now) { $0.deposit(at: now) } }
+    func deposit(to origin: String, at now: Int64) { withBudget(of: origin, at: now) { $0.deposit(at: $1) } }
 
-    func canWithdraw(from origin: String) -> Bool {
-        let now = clock.uptime()
-        return withBudget(of: origin, at: now) { $0.canWithdraw(at: now) }
-    }
+    func canWithdraw(from origin: String) -> Bool { withBudget(of: origin) { $0.canWithdraw(at: $1) } }
 
-    func withdraw(from origin: String) -> Bool {
-        let now = clock.uptime()
-        return withBudget(of: origin, at: now) { $0.withdraw(at: now) }
-    }
+    func withdraw(from origin: String) -> Bool { withBudget(of: origin) { $0.withdraw(at: $1) } }
 
     /// Puts the payment for a repetition that was not sent back into the budget.
-    func refund(to origin: String) {
-        let now = clock.uptime()
-        withBudget(of: origin, at: now) { $0.refund(at: now) }
-    }
+    func refund(to origin: String) { withBudget(of: origin) { $0.refund(at: $1) } }
 
-    private func withBudget<Value>(of origin: String, at now: Int64, _ body: (inout RetryBudget) -> Value) -> Value {
-        state.withLock { $0.budgets.withValue(of: origin, at: now, body) }
+    private func withBudget<Value>(
+        of origin: String,
+        at instant: Int64? = nil,
+        _ body: (inout RetryBudget, _ now: Int64) -> Value
+    ) -> Value {
+        let now = instant ?? clock.uptime()
+        return state.withLock { $0.budgets.withValue(of: origin, at: now) { body(&$0, now) } }
     }
 
     // MARK: Circuits

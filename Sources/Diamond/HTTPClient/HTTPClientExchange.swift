@@ -49,7 +49,7 @@ final class HTTPClientExchange: @unchecked Sendable {
     func cancel() {
         let isScheduled = exchanges.run(on: loop) { [self] in
             pendingResponse.cancel()
-            fail(.cancelled(requestMayHaveBeenSent: pendingResponse.isSent))
+            fail(.cancelled(serverMayHaveActed: pendingResponse.isSent))
         }
         if !isScheduled { pendingResponse.cancel() }
     }
@@ -97,7 +97,7 @@ final class HTTPClientExchange: @unchecked Sendable {
         isOver = true
         pipe.finish(error)
         let reason = "the server sent no response: try again, or check that it speaks HTTP"
-        let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
+        let missing = TransportError(.badResponse, reason, serverMayHaveActed: true)
         pendingResponse.resolve(.failure(error ?? missing))
         releaseResources()
     }

@@ -16,7 +16,7 @@ enum HTTPClientFailure {
         let stage = Stage(exchange)
         let (code, reason) = meaning(error, stage: stage)
         var failure = self.error(code, reason: reason, exchange: exchange)
-        if stage == .sent, isRefusal(error) { failure.requestMayHaveBeenSent = false }
+        if stage == .sent, isRefusal(error) { failure.serverMayHaveActed = false }
         return failure
     }
 
@@ -36,34 +36,34 @@ enum HTTPClientFailure {
     }
 
     static func closed(isSent: Bool) -> TransportError {
-        TransportError(.closed, "the transport was closed: make a new engine", requestMayHaveBeenSent: isSent)
+        TransportError(.closed, "the transport was closed: make a new engine", serverMayHaveActed: isSent)
     }
 
     static let switchedProtocols = TransportError(
         .badResponse,
         "the server switched to a protocol that was not requested: check that it speaks HTTP",
-        requestMayHaveBeenSent: true
+        serverMayHaveActed: true
     )
 
     static let transferCoding = TransportError(
         .badResponse,
         "the server sent a transfer coding that was not requested: check that it speaks HTTP",
-        requestMayHaveBeenSent: true
+        serverMayHaveActed: true
     )
 
-    static let chunks = TransportError(.badResponse, ChunkOverhead.reason, requestMayHaveBeenSent: true)
+    static let chunks = TransportError(.badResponse, ChunkOverhead.reason, serverMayHaveActed: true)
 
     static let invalidField = TransportError(
         .badResponse, "the server sent a field with an invalid name: check that it speaks HTTP",
-        requestMayHaveBeenSent: true)
+        serverMayHaveActed: true)
 
     static let noStatus = TransportError(
-        .badResponse, "the server sent no valid status: check that it speaks HTTP", requestMayHaveBeenSent: true)
+        .badResponse, "the server sent no valid status: check that it speaks HTTP", serverMayHaveActed: true)
 
     static let followsRedirects = TransportError(
         .other,
         "the HTTPClient follows redirects by itself: make it with redirectConfiguration: .disallow",
-        requestMayHaveBeenSent: true
+        serverMayHaveActed: true
     )
 
     /// Whether the server may have closed a reused connection.
@@ -173,7 +173,7 @@ enum HTTPClientFailure {
         exchange: HTTPClientExchange
     ) -> TransportError {
         let isSent = exchange.pendingResponse.isSent
-        return TransportError(code, "\(exchange.request.originText): \(reason)", requestMayHaveBeenSent: isSent)
+        return TransportError(code, "\(exchange.request.originText): \(reason)", serverMayHaveActed: isSent)
     }
 }
 #endif

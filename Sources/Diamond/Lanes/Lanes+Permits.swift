@@ -15,39 +15,38 @@ extension Lanes {
         countedIn activityScope: @autoclosure () -> ActivityScope? = nil,
         attempt: Int = 1
     ) async -> Bool {
-        let wait = beginWait(for: scope, as: waiter, countedIn: activityScope, attempt: attempt)
-        guard let wait else { return true }
+        let start = start(for: scope, as: waiter, countedIn: activityScope, attempt: attempt)
+        guard case .waiting(let number, let admission) = start else { return true }
         defer { waiter.onPriorityChange(nil) }
         return await withTaskCancellationHandler {
-            await wait.admission.value()
+            await admission.value()
         } onCancel: {
-            cancel(wait.number)
+            cancel(number)
         }
     }
 
-    /// A wait for a permit.
-    private struct Wait: Sendable {
-        let number: SlotNumber
-        let admission: Promise<Bool>
+    private enum Start {
+        case admitted
+        case waiting(SlotNumber, Promise<Bool>)
     }
 
-    /// - Returns: `nil` if there is a permit without a wait.
-    private func beginWait(
+    /// Admits a waiter if there is room; otherwise begins its wait.
+    private func start(
         for scope: PermitScope,
         as waiter: any PriorityWaiter,
         countedIn activityScope: () -> ActivityScope?,
         attempt: Int
-    ) -> Wait? {
+    ) -> Start {
         let priority = waiter.priority
-        let wait = state.withLock { queue -> Wait? in
-            guard !queue.beginIfRoom(scope) else { return nil }
+        let start = state.withLock { queue -> Start in
+            guard !queue.beginIfRoom(scope) else { return .admitted }
             let waiting = Waiting()
-            return Wait(number: queue.add(waiting, in: scope, priority: priority), admission: waiting.admission)
+            return .waiting(queue.add(waiting, in: scope, priority: priority), waiting.admission)
         }
-        guard let wait else { return nil }
-        count(wait.number, by: activityScope()?.begin(.queue, attempt: attempt))
-        waiter.follow(since: priority) { [self] in change(wait.number, to: $0) }
-        return wait
+        guard case .waiting(let number, _) = start else { return start }
+        count(number, by: activityScope()?.begin(.queue, attempt: attempt))
+        waiter.follow(since: priority) { [self] in change(number, to: $0) }
+        return start
     }
 
     private func cancel(_ number: SlotNumber) {

@@ -67,7 +67,7 @@ extension Pipeline {
             url: form.flatMap { ForwardedURL(inForm: $0)?.text } ?? entryURL, entryURL: entryURL,
             key: context.identity?.key, canonicalForm: form, selection: lookup.selection(of: context),
             stored: stored.map { ($0.response, $0.identity.key) }, decision: decision, policy: context.policy,
-            control: context.resolved.control.value, kind: cacheKind, targets: lookup.targets)
+            control: context.resolved.control.value, kind: lookup.kind, targets: lookup.targets)
     }
 
     /// Returns the reason why the rules forbid to store the response of an exchange; `nil` if they allow it.

@@ -56,9 +56,10 @@ extension Pipeline {
         guard refreshing.withLock({ $0.add(end, for: stored.identity) }) else { return }
         let token = context.begin(.refresh, in: activity)
         let plan = ExchangePlan(
-            context.inBackground, stored: stored.withoutReader,
-            isConditional: stored.response.flags.contains(.hasValidator), isAwaited: false, begin: nil,
-            parent: token.id, lookedUpAt: instant)
+            context.inBackground,
+            Revalidation(
+                stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator)),
+            isAwaited: false, begin: nil, parent: token.id, lookedUpAt: instant)
         refreshes.add { [self] in
             let outcome = await outcome(of: plan, progress: HopProgress(begin: nil))
             _ = refreshing.withLock { $0.removeValue(forKey: key) }

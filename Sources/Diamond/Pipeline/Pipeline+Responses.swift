@@ -49,29 +49,21 @@ extension Pipeline {
     /// If the caller that has started the exchange refuses the response, it is not stored. Other callers may still
     /// accept it.
     ///
-    /// - Parameter recorder: has recorded the body while it was received.
     /// - Throws: the error of an interceptor that refuses the response, for all callers; then it is not stored.
-    func stored(
-        _ received: ReceivedResponse,
-        admitted: ExchangeRequest,
-        recorder: BodyRecorder?
-    ) async throws(ConnectionError) -> Response {
-        let caller = admitted.plan.context.caller
+    func stored(_ received: ReceivedResponse, to exchange: AdmittedExchange) async throws(ConnectionError) -> Response {
         // Before its own invalidations, which are not about it.
-        let entry = store.entryForGet(of: received, admitted: admitted)
-        await store.invalidate(after: received, to: admitted.plan.context)
+        let entry = store.entryForGet(of: received, admitted: exchange.sent)
+        await store.invalidate(after: received, to: exchange.context)
         // Most responses are processed by no code of the app, and were received in one piece: storing them needs no
         // wait.
-        guard exchangeEnvironment.interceptors.isEmpty, caller.handler == nil, recorder?.hasBegun != true,
-            received.status != .partialContent
-        else {
-            let response = try await validatedAndStored(received, admitted: admitted, recorder: recorder)
-            guard let entry else { return response }
-            return await storedForGet(response, as: entry, for: admitted.plan.context)
-        }
-        let response = storedAtOnce(received, admitted: admitted, recorder: recorder)
+        let needsNoWait =
+            exchangeEnvironment.interceptors.isEmpty && exchange.context.caller.handler == nil
+            && exchange.bodyRecorder?.hasBegun != true && received.status != .partialContent
+        let response =
+            needsNoWait
+            ? storedAtOnce(received, to: exchange) : try await validatedAndStored(received, to: exchange)
         guard let entry else { return response }
-        return await storedForGet(response, as: entry, for: admitted.plan.context)
+        return await storedForGet(response, as: entry, for: exchange.context)
     }
 
     /// Stores the response to a POST for later GETs, after the URL's stored responses were invalidated.
@@ -85,15 +77,11 @@ extension Pipeline {
         return response.storing(new.entry.stored, for: context)
     }
 
-    private func storedAtOnce(
-        _ received: ReceivedResponse,
-        admitted: ExchangeRequest,
-        recorder: BodyRecorder?
-    ) -> Response {
-        let context = admitted.plan.context
-        if store.isForCache(received, to: admitted.plan), let entry = store.entry(of: received, to: admitted) {
-            recorder?.end()
-            store.store(entry, admitted: admitted)
+    private func storedAtOnce(_ received: ReceivedResponse, to exchange: AdmittedExchange) -> Response {
+        let context = exchange.context
+        if store.isForCache(received, to: exchange.plan), let entry = store.entry(of: received, to: exchange.sent) {
+            exchange.bodyRecorder?.end()
+            store.store(entry, admitted: exchange.sent)
             return response(from: received, to: context).storing(entry.stored, for: context)
         }
         let response = response(from: received, to: context)
@@ -103,29 +91,29 @@ extension Pipeline {
 
     private func validatedAndStored(
         _ received: ReceivedResponse,
-        admitted: ExchangeRequest,
-        recorder: BodyRecorder?
+        to exchange: AdmittedExchange
     ) async throws(ConnectionError) -> Response {
-        let context = admitted.plan.context
+        let context = exchange.context
+        let recorder = exchange.bodyRecorder
         let response = response(from: received, to: context)
         // Interceptors do not validate redirects that are followed.
         if !exchangeEnvironment.interceptors.isEmpty, !isFollowed(response, from: context) {
             try await validate(response, for: context, recorder: recorder)
         }
-        guard store.isForCache(received, to: admitted.plan) else {
+        guard store.isForCache(received, to: exchange.plan) else {
             if response.facts.exchange != nil, await mayStore(response, for: context) {
                 announce(response, received, to: context)
             }
             return response
         }
         let mayStore = await mayStore(response, for: context)
-        if mayStore, received.status == .partialContent { await store.storePart(received, admitted: admitted) }
-        guard mayStore, let entry = store.entry(of: received, to: admitted) else {
+        if mayStore, received.status == .partialContent { await store.storePart(received, admitted: exchange.sent) }
+        guard mayStore, let entry = store.entry(of: received, to: exchange.sent) else {
             await recorder?.discard()
             return response
         }
         let isWritten = await recorder?.finish(as: entry) ?? false
-        store.store(entry, admitted: admitted, isWritten: isWritten)
+        store.store(entry, admitted: exchange.sent, isWritten: isWritten)
         return response.storing(entry.stored, for: context)
     }
 

@@ -67,19 +67,7 @@ extension Pipeline {
     ) async -> ExchangeOutcome {
         let body = SharedBody(for: request.plan) { flight.report($0) }
         defer { body.end() }
-        do throws(ConnectionError) {
-            var permit = try await admission.permit(for: request.plan, as: flight)
-            flight.begin()
-            guard !permit.wasAwaited || !lookup.isSuperseded(request.plan) else {
-                return ExchangeOutcome(.superseded(isCounted: true))
-            }
-            let outcome = await exchange(request.receiving(into: body), permit: &permit) { event in
-                if case .personal = event { flight.dismissOthers() }
-            }
-            return outcome.of(request.plan)
-        } catch {
-            return ExchangeOutcome(error)
-        }
+        return await sharedExchange(request.receiving(into: body), for: flight) { _ in }.of(request.plan)
     }
 }
 

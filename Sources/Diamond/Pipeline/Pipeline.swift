@@ -24,7 +24,6 @@ final class Pipeline: Sendable {
     let activity: Activity
     /// The cache; `nil` if there is none, or it could not be opened.
     let cache: Cache?
-    let cacheKind: CacheKind
     /// The seal of the part files of downloads, with or without a cache; `nil` if they are in clear.
     let seal: (any CacheSeal)?
     let lanes: Lanes
@@ -37,9 +36,6 @@ final class Pipeline: Sendable {
     /// The exchanges whose bodies are streamed.
     let streams = TaskSet()
     let environment: Environment
-    /// The retry policy of requests without one of their own.
-    let retry: RetryPolicy
-    let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
     /// The queue of durable requests; `nil` without a store.
     let replays: JobSlot?
@@ -59,53 +55,36 @@ final class Pipeline: Sendable {
 
     init(
         exchangeEnvironment: ExchangeEnvironment,
-        activity: Activity,
-        cache: Cache?,
-        cacheKind: CacheKind,
-        seal: (any CacheSeal)?,
-        cacheTargets: [HTTPField.Name],
-        usesHTTPRules: Bool,
+        lookup: CacheLookup,
+        builder: RequestBuilder,
         lanes: Lanes,
-        environment: Environment,
-        retry: RetryPolicy,
-        credentialRefreshes: CredentialRefreshes?,
+        seal: (any CacheSeal)?,
         redirectLimit: Int,
         replays: JobSlot?,
         reachability: any Reachability
     ) {
         self.exchangeEnvironment = exchangeEnvironment
-        self.activity = activity
-        self.cache = cache
-        self.cacheKind = cacheKind
-        self.seal = seal
+        self.lookup = lookup
+        self.builder = builder
         self.lanes = lanes
-        self.environment = environment
-        self.retry = retry
-        self.credentialRefreshes = credentialRefreshes
+        self.seal = seal
         self.redirectLimit = redirectLimit
         self.replays = replays
         self.reachability = reachability
+        activity = lookup.activity
+        cache = lookup.cache
+        environment = builder.environment
+        time = builder.time
         invalidations = cache?.invalidations ?? InvalidationLog()
-        time = RequestTime(
-            clock: exchangeEnvironment.retryCoordinator.clock, retry: retry,
-            waits: exchangeEnvironment.retryCoordinator.waits)
         resolver = RequestResolver(
             environment: environment, invalidations: invalidations, time: time, cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.now)
-        lookup = CacheLookup(
-            cache: cache, kind: cacheKind, targets: cacheTargets, rules: environment.rules,
-            servesDisconnected: usesHTTPRules, passesCoding: environment.gateway != nil, activity: activity,
-            now: exchangeEnvironment.now)
-        builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
         let unshared = UnsharedKeys()
-        sharing = ExchangeSharing(
-            unshared: unshared, lookup: lookup, invalidations: invalidations, time: time,
-            isGateway: environment.gateway != nil)
-        admission = Admission(
-            lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
+        sharing = ExchangeSharing(unshared: unshared, lookup: lookup, invalidations: invalidations, time: time)
+        admission = Admission(lanes: lanes, activity: activity, invalidations: invalidations, builder: builder)
         store = ResponseStore(
-            lookup: lookup, storesPosts: usesHTTPRules, environment: environment, invalidations: invalidations,
-            unshared: unshared, hasCookies: exchangeEnvironment.cookies != nil)
+            lookup: lookup, environment: environment, invalidations: invalidations, unshared: unshared,
+            hasCookies: exchangeEnvironment.cookies != nil)
     }
 
     // MARK: One request
@@ -201,12 +180,11 @@ final class Pipeline: Sendable {
                     return response
                 }
             case .fail: return lookup.nothingStored(for: context.resolved)
-            case .send(let stored, let isConditional, let variants):
+            case .send(let revalidation):
                 count(context, by: &token)
                 let sent = sent(context, progress: progress)
                 let plan = ExchangePlan(
-                    sent, stored: stored, isConditional: isConditional, variants: variants,
-                    mayBeSuperseded: progress.maySupersede, begin: progress.begin,
+                    sent, revalidation, mayBeSuperseded: progress.maySupersede, begin: progress.begin,
                     parent: context.caller.request ?? token?.id, lookedUpAt: instant)
                 let outcome = await outcome(of: plan, progress: progress)
                 guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
@@ -241,10 +219,10 @@ final class Pipeline: Sendable {
             }
             let outcome = await plan.context.caller.whileWaiting {
                 await sharing.outcome(for: key, plan: plan, within: limit, whenJoined: countMiss) { [self] flight in
-                    await sharedExchange(request, for: flight)
+                    await sharedExchange(request, for: flight, report: flight.report)
                 }
             }
-            return outcome.joined(at: joinedAt, by: request.plan)
+            return outcome.joined(at: joinedAt, by: plan)
         } catch {
             return ExchangeOutcome(error)
         }

@@ -15,7 +15,7 @@ package struct WireRequest {
     package let identity: String?
     /// Whether the credential provider has named ``identity``.
     let hasProvidedIdentity: Bool
-    private var extras: Extras?
+    private var extras: IndirectOptional<Extras>
 }
 
 extension WireRequest {
@@ -72,34 +72,34 @@ extension WireRequest {
     package var parameterItems: QueryItems { items.dropping(url.queryItems()) }
 
     /// The request's identity rules, in addition to the engine's.
-    var rules: IdentityRules { extras?.fields.rules ?? IdentityRules() }
+    var rules: IdentityRules { extras.value?.rules ?? IdentityRules() }
 
     /// The app's key, which replaces the rest of the request in its key.
-    package var cacheKey: String? { extras?.fields.cacheKey }
+    package var cacheKey: String? { extras.value?.cacheKey }
 
-    package var credentials: [Credential] { extras?.fields.credentials ?? [] }
+    package var credentials: [Credential] { extras.value?.credentials ?? [] }
 
     /// The credentials with named secrets, which are filled in when the request is sent.
     package var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
 
     /// Fills in the value of a secret, and records that it is secret, whatever the name of its place.
     mutating func fill(_ credential: Credential, with value: String) throws(RequestError) {
-        var fields = extras?.fields ?? Extras.Fields()
-        try fields.secrets.fill(credential, with: value, in: &headers)
-        extras = .fields(fields)
+        var filled = extras.value ?? Extras()
+        try filled.secrets.fill(credential, with: value, in: &headers)
+        extras = .some(filled)
     }
 
     /// The headers that contain filled-in secrets, in lower case.
-    var filledHeaders: Set<String> { extras?.fields.secrets.headers ?? [] }
+    var filledHeaders: Set<String> { extras.value?.secrets.headers ?? [] }
 
     /// The secrets that are sent in the query, after the parameters.
-    package var filledItems: QueryItems { extras?.fields.secrets.items ?? QueryItems() }
+    package var filledItems: QueryItems { extras.value?.secrets.items ?? QueryItems() }
 
     /// The values of the filled-in secrets.
-    var filledValues: [String] { extras?.fields.secrets.values ?? [] }
+    var filledValues: [String] { extras.value?.secrets.values ?? [] }
 
     /// Whether the request has rules of its own.
-    var hasRules: Bool { extras != nil && !(rules.isEmpty && filledHeaders.isEmpty) }
+    var hasRules: Bool { extras.value != nil && !(rules.isEmpty && filledHeaders.isEmpty) }
 
     /// The credentials in parameters, which are not sent to the target of a redirect.
     var parameterCredentials: [Credential] {
@@ -123,35 +123,30 @@ extension WireRequest {
 }
 
 /// The properties that few requests have.
-// Indirect, because every request is copied when its key is made.
-private indirect enum Extras {
-    struct Fields {
-        var rules = IdentityRules()
-        var cacheKey: String?
-        var credentials: [Credential] = []
-        var secrets = FilledSecrets()
-    }
+private struct Extras {
+    var rules = IdentityRules()
+    var cacheKey: String?
+    var credentials: [Credential] = []
+    var secrets = FilledSecrets()
 
-    case fields(Fields)
-
-    var fields: Fields {
-        switch self {
-        case .fields(let fields): fields
-        }
-    }
-
-    /// Returns the extras of a request; `nil` if it has none.
+    /// Returns the extras of a request, if it has any.
     @inline(__always)
-    static func of(_ request: borrowing Request, placing headers: inout HTTPFields) throws(RequestError) -> Extras? {
-        guard !request.rules.isEmpty || request.cacheKey != nil || !request.credentials.isEmpty else { return nil }
+    static func of(
+        _ request: borrowing Request,
+        placing headers: inout HTTPFields
+    ) throws(RequestError) -> IndirectOptional<Extras> {
+        guard !request.rules.isEmpty || request.cacheKey != nil || !request.credentials.isEmpty else { return .none }
         return try reading(request, placing: &headers)
     }
 
     @inline(never)
-    private static func reading(_ request: Request, placing headers: inout HTTPFields) throws(RequestError) -> Extras {
-        var fields = Fields(rules: request.rules, cacheKey: request.cacheKey, credentials: request.credentials)
-        for credential in fields.credentials { try fields.secrets.place(credential, in: &headers) }
-        return .fields(fields)
+    private static func reading(
+        _ request: Request,
+        placing headers: inout HTTPFields
+    ) throws(RequestError) -> IndirectOptional<Extras> {
+        var extras = Extras(rules: request.rules, cacheKey: request.cacheKey, credentials: request.credentials)
+        for credential in extras.credentials { try extras.secrets.place(credential, in: &headers) }
+        return .some(extras)
     }
 }
 

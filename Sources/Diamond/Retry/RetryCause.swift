@@ -27,7 +27,7 @@ enum RetryCause: Equatable {
 
     private static func cause(of error: TransportError, isAfterHead: Bool, in situation: RetrySituation) -> Self {
         guard !permanent.contains(error.code) else { return .none(.permanent(error)) }
-        guard error.requestMayHaveBeenSent || isAfterHead else { return .unprocessed(.unprocessed(error)) }
+        guard error.serverMayHaveActed || isAfterHead else { return .unprocessed(.unprocessed(error)) }
         guard situation.request.isRepeatable(by: situation.policy) else {
             return .none(.notIdempotent(situation.request.method))
         }

@@ -26,16 +26,16 @@ struct RetryHistory: Hashable, Sendable {
     var needsNewConnection: Bool { wasMisdirected || attempts.last?.reason?.code == .connectionClosed }
 
     /// Whether the server may have processed one of the attempts although no response confirms it.
-    var mayHaveArrived: Bool { attempts.contains(where: \.mayHaveArrived) }
+    var serverMayHaveActed: Bool { attempts.contains(where: \.serverMayHaveActed) }
 
     /// Records an attempt, and the decision after it.
     ///
-    /// - Parameter mayHaveArrived: whether the server may have processed it; `nil` to derive that from the outcome.
+    /// - Parameter serverMayHaveActed: whether the server may have processed it; `nil` to derive that from the outcome.
     mutating func record(
-        _ decision: RetryDecision, after outcome: Attempt.Outcome, mayHaveArrived: Bool? = nil, startedAt: Date
+        _ decision: RetryDecision, after outcome: Attempt.Outcome, serverMayHaveActed: Bool? = nil, startedAt: Date
     ) {
         var attempt = Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome)
-        if let mayHaveArrived { attempt.mayHaveArrived = mayHaveArrived }
+        if let serverMayHaveActed { attempt.serverMayHaveActed = serverMayHaveActed }
         switch decision {
         case .retry(let delay, let isFree, let reason):
             attempt.delay = delay

@@ -131,7 +131,7 @@ final class GatewaySink: BodySink {
             }
             guard !isForCacheAlone else { return }
             throw TransportError(
-                .cancelled, "the client of the gateway has left", requestMayHaveBeenSent: true, cause: error)
+                .cancelled, "the client of the gateway has left", serverMayHaveActed: true, cause: error)
         }
     }
 }

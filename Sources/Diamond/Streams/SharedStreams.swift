@@ -92,7 +92,7 @@ extension Pipeline {
     /// A request that code of the app sends within another request shares none. Neither do requests of a shared cache,
     /// because only the response says whether other callers may have it.
     fileprivate func canShare(_ request: Request) -> Bool {
-        cacheKind == .private && !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
+        lookup.kind == .private && !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
     }
 
     /// Returns whether a caller may use the response of an exchange: it was not invalidated since the exchange began,

@@ -71,7 +71,7 @@ final class StreamConsumer: Sendable {
         switch outcome {
         case .success: pipe.finish(nil)
         case .failure(let error):
-            pipe.finish(TransportError(.other, error.message, requestMayHaveBeenSent: true, cause: error))
+            pipe.finish(TransportError(.other, error.message, serverMayHaveActed: true, cause: error))
         }
     }
 }

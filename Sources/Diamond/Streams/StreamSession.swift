@@ -143,7 +143,7 @@ final class StreamSession: BodySink {
         let consumers = state.withLock { $0.consumers }
         // Every consumer gets the piece before any is waited for.
         let demands = consumers.map { $0.offer(piece) }
-        guard demands.contains(where: { $0 != .stop }) else { throw .cancelled(requestMayHaveBeenSent: true) }
+        guard demands.contains(where: { $0 != .stop }) else { throw .cancelled(serverMayHaveActed: true) }
         for (consumer, demand) in zip(consumers, demands) where demand == .pause { await consumer.waitForDemand() }
     }
 

@@ -115,7 +115,7 @@ struct BodyPipe: Sendable {
     /// buffered bytes are the last.
     func next() async throws(TransportError) -> Data? {
         // A consumer slower than the wire never waits, so the cancellation handler of a wait would not run.
-        if Task.isCancelled { stop(.cancelled(requestMayHaveBeenSent: true), dropsRest: false) }
+        if Task.isCancelled { stop(.cancelled(serverMayHaveActed: true), dropsRest: false) }
         while true {
             let (outcome, onResume) = state.withLock { state in state.removePiece() }
             onResume?()
@@ -156,7 +156,7 @@ struct BodyPipe: Sendable {
 
     /// Stops the body: the consumer reads no more.
     func abandon() {
-        stop(TransportError(.cancelled, "the body was dropped before its end", requestMayHaveBeenSent: true))
+        stop(TransportError(.cancelled, "the body was dropped before its end", serverMayHaveActed: true))
     }
 
     /// - Throws: `other` if another reader is waiting already.
@@ -172,11 +172,11 @@ struct BodyPipe: Sendable {
                 if let known { waiter.resume(returning: known) }
             }
         } onCancel: {
-            stop(.cancelled(requestMayHaveBeenSent: true))
+            stop(.cancelled(serverMayHaveActed: true))
         }
         guard isAlone else {
             let message = "a body has one reader at a time: let that reader pass the bytes on"
-            throw TransportError(.other, message, requestMayHaveBeenSent: true)
+            throw TransportError(.other, message, serverMayHaveActed: true)
         }
     }
 

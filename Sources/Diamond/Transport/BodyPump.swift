@@ -20,7 +20,7 @@ enum BodyPump {
                 pipe.finish(
                     known
                         ?? TransportError(
-                            .other, "the body's source failed: see the cause", requestMayHaveBeenSent: true,
+                            .other, "the body's source failed: see the cause", serverMayHaveActed: true,
                             cause: error))
             }
         }

@@ -15,7 +15,7 @@ final class PendingResponse: Sendable {
     /// Waits for the outcome. `start` is called unless the wait is already over.
     func outcome(_ start: () -> Void) async -> Outcome {
         if !isOver { start() }
-        return await outcome.value() ?? .failure(.cancelled(requestMayHaveBeenSent: isSent))
+        return await outcome.value() ?? .failure(.cancelled(serverMayHaveActed: isSent))
     }
 
     /// Ends the wait; only the first outcome counts.

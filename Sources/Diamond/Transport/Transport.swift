@@ -27,7 +27,7 @@
 public protocol Transport: Sendable {
     /// Sends one request and returns with the head of its response.
     ///
-    /// - Throws: ``TransportError``. Its ``TransportError/requestMayHaveBeenSent`` tells whether a repetition could act
+    /// - Throws: ``TransportError``. Its ``TransportError/serverMayHaveActed`` tells whether a repetition could act
     ///   twice.
     func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse
 

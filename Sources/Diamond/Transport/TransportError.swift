@@ -50,7 +50,7 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
     private struct Content: Sendable {
         let code: Code
         let message: String
-        var requestMayHaveBeenSent: Bool
+        var serverMayHaveActed: Bool
         let cause: (any Error)?
     }
 
@@ -65,9 +65,9 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
 
     /// Whether bytes of the request may have reached the server, so that repeating it could act twice. In the cause of
     /// a ``ConnectionError`` it is also `true` if a server has answered the request with a redirect before.
-    public internal(set) var requestMayHaveBeenSent: Bool {
-        get { content.value.requestMayHaveBeenSent }
-        set { content.value.requestMayHaveBeenSent = newValue }
+    public internal(set) var serverMayHaveActed: Bool {
+        get { content.value.serverMayHaveActed }
+        set { content.value.serverMayHaveActed = newValue }
     }
 
     /// The error of the underlying library, if it contains more information.
@@ -78,31 +78,31 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
     /// - Parameters:
     ///   - code: the kind of failure.
     ///   - message: what happened and what to do, in one line, without secrets.
-    ///   - requestMayHaveBeenSent: `true` unless it is certain that nothing was sent. A request that was certainly not
+    ///   - serverMayHaveActed: `true` unless it is certain that nothing was sent. A request that was certainly not
     ///     sent is sent again, whatever its method.
     ///   - cause: the error of the underlying library, if it contains more information.
     public init(
         _ code: Code,
         _ message: String,
-        requestMayHaveBeenSent: Bool,
+        serverMayHaveActed: Bool,
         cause: (any Error)? = nil
     ) {
         content = CopyOnWrite(
-            Content(code: code, message: message, requestMayHaveBeenSent: requestMayHaveBeenSent, cause: cause))
+            Content(code: code, message: message, serverMayHaveActed: serverMayHaveActed, cause: cause))
     }
 
     /// Creates the error for a request that was certainly not sent.
     package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
-        self.init(code, message, requestMayHaveBeenSent: false, cause: cause)
+        self.init(code, message, serverMayHaveActed: false, cause: cause)
     }
 
     init(bodyLargerThan limit: Int) {
         let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
-        self.init(.bodyTooLarge, message, requestMayHaveBeenSent: true)
+        self.init(.bodyTooLarge, message, serverMayHaveActed: true)
     }
 
-    static func cancelled(requestMayHaveBeenSent isSent: Bool) -> TransportError {
-        TransportError(.cancelled, "the request was canceled", requestMayHaveBeenSent: isSent)
+    static func cancelled(serverMayHaveActed isSent: Bool) -> TransportError {
+        TransportError(.cancelled, "the request was canceled", serverMayHaveActed: isSent)
     }
 
     public var description: String { "\(message) (\(code))" }

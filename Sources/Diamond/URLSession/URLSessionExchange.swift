@@ -38,12 +38,12 @@ final class URLSessionExchange: Sendable {
     func cancel() {
         pendingResponse.cancel()
         // The caller may have just received the head. Then this cancels the body.
-        pipe.finish(.cancelled(requestMayHaveBeenSent: true))
+        pipe.finish(.cancelled(serverMayHaveActed: true))
         cancelTask()
     }
 
     func fail(_ code: TransportError.Code, message: String) {
-        fail(TransportError(code, message, requestMayHaveBeenSent: pendingResponse.isSent))
+        fail(TransportError(code, message, serverMayHaveActed: pendingResponse.isSent))
     }
 
     private func fail(_ error: TransportError) {
@@ -104,7 +104,7 @@ final class URLSessionExchange: Sendable {
 
     private func end(_ error: TransportError?) {
         let reason = "the server sent no response: try again, or check that it speaks HTTP"
-        let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
+        let missing = TransportError(.badResponse, reason, serverMayHaveActed: true)
         pipe.finish(error)
         pendingResponse.resolve(.failure(error ?? missing))
         progress.withLock { $0.end() }

@@ -60,6 +60,6 @@ struct URLSessionProgress {
             return nil
         }
         let message = "the body ended before its length: try again"
-        return TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
+        return TransportError(.truncatedBody, message, serverMayHaveActed: true)
     }
 }

@@ -50,7 +50,7 @@ enum URLSessionRequest {
         do throws(TransportError) {
             body = try await BodyStream(pieces).collect()
         } catch {
-            guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: false) }
+            guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: false) }
             throw failure("failed: see the cause", cause: error.cause ?? error)
         }
         guard body.count == length ?? Int64(body.count) else { throw failure("has another length than announced") }

@@ -56,16 +56,16 @@ enum URLSessionResponse {
     }
 
     private static func badResponse(_ message: String) -> TransportError {
-        TransportError(.badResponse, message, requestMayHaveBeenSent: true)
+        TransportError(.badResponse, message, serverMayHaveActed: true)
     }
 
     static func failure(_ error: any Error) -> TransportError {
         guard let error = error as? URLError else {
             return TransportError(
-                .other, "URLSession failed: see the cause", requestMayHaveBeenSent: true, cause: error)
+                .other, "URLSession failed: see the cause", serverMayHaveActed: true, cause: error)
         }
         let (code, reason, wasSent) = meaning(error.code)
-        return TransportError(code, reason, requestMayHaveBeenSent: wasSent)
+        return TransportError(code, reason, serverMayHaveActed: wasSent)
     }
 
     private static func meaning(_ code: URLError.Code) -> (TransportError.Code, String, Bool) {

@@ -16,7 +16,7 @@ import FoundationNetworking
 /// - Several fields of one name arrive joined by commas; their order is lost. `Set-Cookie` is split again, which fails
 ///   for a value with a comma that looks like the beginning of another cookie.
 /// - Foundation does not report when a connection is established: `connectTimeout` is ignored, and
-///   `requestMayHaveBeenSent` is `true` unless the URL or the body was refused, the host could not be resolved or
+///   `serverMayHaveActed` is `true` unless the URL or the body was refused, the host could not be resolved or
 ///   connected to, or TLS failed. HTTP/2 is used where Foundation uses it, without a report.
 /// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
 ///

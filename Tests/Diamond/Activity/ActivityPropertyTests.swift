@@ -62,10 +62,10 @@ private final class RandomTransport: Transport {
 
     func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         for _ in 0..<draw(20) { await Task.yield() }
-        guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+        guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: true) }
         switch draw(12) {
         case 0: return .stub(status: 503)
-        case 1: throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+        case 1: throw TransportError(.connectionLost, "lost", serverMayHaveActed: true)
         case 2: return redirect()
         case 3 where request.headers.contains(.authorization): return .stub(status: 401)
         case 4..<8: return .stub(headers: [.cacheControl: "no-store"])

@@ -222,7 +222,7 @@ import Testing
         let engine = engine(
             StubTransport { request throws(TransportError) in
                 guard request.url != "http://h/fails" else {
-                    throw TransportError(.badResponse, "no HTTP", requestMayHaveBeenSent: true)
+                    throw TransportError(.badResponse, "no HTTP", serverMayHaveActed: true)
                 }
                 let isMoved = request.url == "http://h/old"
                 return .stub(status: isMoved ? 302 : 200, headers: isMoved ? [.location: "/new"] : [:])

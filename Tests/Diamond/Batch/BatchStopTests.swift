@@ -37,7 +37,7 @@ import Testing
                 } onCancel: {
                     gate.open()
                 }
-                guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+                guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: true) }
                 return .stub()
             }
         )

@@ -51,9 +51,9 @@ struct CopyOnWriteTests {
     @Test func `a change of a copied TransportError leaves the original unchanged`() {
         let first = TransportError(.timedOut, "late")
         var second = first
-        second.requestMayHaveBeenSent = true
-        #expect(first.code == .timedOut && first.message == "late" && !first.requestMayHaveBeenSent)
-        #expect(second.code == .timedOut && second.message == "late" && second.requestMayHaveBeenSent)
+        second.serverMayHaveActed = true
+        #expect(first.code == .timedOut && first.message == "late" && !first.serverMayHaveActed)
+        #expect(second.code == .timedOut && second.message == "late" && second.serverMayHaveActed)
     }
 }
 

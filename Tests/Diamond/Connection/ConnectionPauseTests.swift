@@ -448,7 +448,7 @@ import Testing
     {
         let transport = StubTransport { request throws(TransportError) in
             await Task.yield()
-            guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+            guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: true) }
             return .stub(headers: [:], body: request.url)
         }
         var configuration = Engine.Configuration(store: temporary.store)

@@ -18,7 +18,7 @@ import Testing
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
         try await transport { transport in
             let error = await transport.failure(of: TransportRequest(url: server.base))
-            #expect(error?.code == .badResponse && error?.requestMayHaveBeenSent == true)
+            #expect(error?.code == .badResponse && error?.serverMayHaveActed == true)
             #expect(error?.message.contains("contradicts itself") == true)
         }
     }

@@ -75,7 +75,7 @@ import Testing
             for _ in 0..<4 {
                 group.addTask {
                     let error = await transport.failure(of: TransportRequest(url: url))
-                    #expect(error?.requestMayHaveBeenSent == false)
+                    #expect(error?.serverMayHaveActed == false)
                 }
             }
         }
@@ -97,7 +97,7 @@ import Testing
         await hasCome.wait()
         let second = TransportRequest(url: url, connectTimeout: .milliseconds(100))
         let error = await transport.failure(of: second)
-        #expect(error?.code == .timedOut && error?.requestMayHaveBeenSent == false)
+        #expect(error?.code == .timedOut && error?.serverMayHaveActed == false)
         await transport.close()
         #expect(await first.value?.code == .closed)
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The text of public values") struct PublicTextTests {
     private static let errors: [any Error] = [
         ConnectionError(.timedOut, "too slow: try again"),
-        TransportError(.timedOut, "too slow: try again", requestMayHaveBeenSent: true),
+        TransportError(.timedOut, "too slow: try again", serverMayHaveActed: true),
         RequestError(.malformedURL, "too slow: try again"),
         CacheError(.busy, "too slow: try again"),
         ReplayError(.busy, "too slow: try again"),

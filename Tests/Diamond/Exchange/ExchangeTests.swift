@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    private static let lost = TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+    private static let lost = TransportError(.connectionLost, "lost", serverMayHaveActed: true)
     private static let refused = TransportError(.cannotConnect, "refused")
 
     @Test func `an exchange is retried after a delay, and reports the earlier attempts`() async throws {

@@ -145,7 +145,7 @@ import Testing
             }
         let transport = StubTransport { request throws(TransportError) in
             guard place == 2, request.url.hasSuffix("/1") else { return .stub(body: "1") }
-            throw TransportError(.badResponse, "garbage", requestMayHaveBeenSent: true)
+            throw TransportError(.badResponse, "garbage", serverMayHaveActed: true)
         }
         let engine = engine(transport) { $0.interceptors = [interceptor] }
         defer { home.move(into: nil) }

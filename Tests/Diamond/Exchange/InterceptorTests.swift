@@ -69,7 +69,7 @@ import Testing
     @Test func `an interceptor changes each attempt after the interceptor before it`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.userAgent] == "1a" else { return .stub(headers: Self.fresh) }
-            throw TransportError(.cannotConnect, "away", requestMayHaveBeenSent: false)
+            throw TransportError(.cannotConnect, "away", serverMayHaveActed: false)
         }
         let engine = engine(
             transport,
@@ -344,7 +344,7 @@ import Testing
         let heard = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.userAgent] == "2" else {
-                throw TransportError(.cannotConnect, "away", requestMayHaveBeenSent: false)
+                throw TransportError(.cannotConnect, "away", serverMayHaveActed: false)
             }
             return .stub()
         }

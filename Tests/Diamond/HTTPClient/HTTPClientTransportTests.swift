@@ -33,7 +33,7 @@ import Testing
         try await Self.run { client, _ in
             let transport = HTTPClientTransport(client)
             let error = await #expect(throws: TransportError.self) { _ = try await transport.get(server.url) }
-            #expect(error?.code == .certificateRejected && error?.requestMayHaveBeenSent == false)
+            #expect(error?.code == .certificateRejected && error?.serverMayHaveActed == false)
             await transport.close()
         }
     }
@@ -89,7 +89,7 @@ import Testing
             let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: server.base))
             #expect(error?.code == .other)
             #expect(error?.message.contains(".disallow") == true)
-            #expect(error?.requestMayHaveBeenSent == true)
+            #expect(error?.serverMayHaveActed == true)
         }
         #expect(isFollowed.withLock { $0 } == false)
     }
@@ -99,7 +99,7 @@ import Testing
         try await client.shutdown().get()
         let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: "http://127.0.0.1/"))
         #expect(error?.code == .closed)
-        #expect(error?.requestMayHaveBeenSent == false)
+        #expect(error?.serverMayHaveActed == false)
     }
 
     @Test func `a transport over the app's HTTPClient obeys the timeouts`() async throws {
@@ -109,7 +109,7 @@ import Testing
         let client = HTTPClient(configuration: configuration)
         let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: server.base))
         #expect(error?.code == .timedOut)
-        #expect(error?.requestMayHaveBeenSent == true)
+        #expect(error?.serverMayHaveActed == true)
         try await client.shutdown().get()
     }
 }
@@ -134,7 +134,7 @@ import Testing
         let url = server.base.replacing("http://", with: "https://")
         let error = await transport.failure(of: TransportRequest(url: url))
         #expect(error?.code == .tlsFailed)
-        #expect(error?.requestMayHaveBeenSent == false)
+        #expect(error?.serverMayHaveActed == false)
         await transport.close()
     }
 

@@ -35,7 +35,7 @@ import Testing
             await gate.wait()
             isOpen.fulfill(with: true)
         }
-        guard await isOpen.value(whenCanceled: { false }) else { throw .cancelled(requestMayHaveBeenSent: true) }
+        guard await isOpen.value(whenCanceled: { false }) else { throw .cancelled(serverMayHaveActed: true) }
     }
 
     /// Releases the exchanges that still wait at a gate.

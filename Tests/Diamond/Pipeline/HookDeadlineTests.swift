@@ -283,7 +283,7 @@ import Testing
         let engine = engine(transport) { $0.interceptors = [SlowSigner(clock: clock)] }
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
         #expect(error?.code == .timedOut && transport.requests.count == 2)
-        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == isSent)
+        #expect((error?.cause as? TransportError)?.serverMayHaveActed == isSent)
         await settled(engine)
     }
 
@@ -303,7 +303,7 @@ import Testing
         clock.advance(by: .seconds(10))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
         #expect(error?.code == .timedOut && error?.attempts.map(\.reason?.code) == [isSent ? .status : .unprocessed])
-        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == isSent)
+        #expect((error?.cause as? TransportError)?.serverMayHaveActed == isSent)
         #expect(transport.requests.count == 1)
         hold.gate.open()
         await settled(engine)

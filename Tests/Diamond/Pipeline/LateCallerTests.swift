@@ -64,7 +64,7 @@ import Testing
         let transport = StubTransport { _ throws(TransportError) in
             count.withLock { $0 += 1 }
             await gate.wait()
-            throw TransportError(.timedOut, "nothing moved", requestMayHaveBeenSent: true)
+            throw TransportError(.timedOut, "nothing moved", serverMayHaveActed: true)
         }
         var policy = RetryPolicy(attempts: 1)
         (policy.deadline, policy.attemptTimeout) = (nil, nil)

@@ -116,7 +116,7 @@ import Testing
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(obstacle)) }
         #expect(error?.code == obstacle.code)
         let cause = error?.cause as? TransportError
-        #expect(cause?.requestMayHaveBeenSent == (obstacle.error == nil ? nil : true))
+        #expect(cause?.serverMayHaveActed == (obstacle.error == nil ? nil : true))
         #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
     }
 
@@ -130,7 +130,7 @@ import Testing
         let engine = engine(kind.make())
         let request = Request(server.base, method: .post)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
-        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == true)
+        #expect((error?.cause as? TransportError)?.serverMayHaveActed == true)
         var kept = request
         kept.replay = ReplayPolicy(.onFailure, keyLifetime: nil)
         #expect(try await job(kept, by: .keptOnFailure, from: engine)?.state == .needsReview)
@@ -151,7 +151,7 @@ import Testing
         _ = try await engine.send(start(nil, .get))
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(nil, .get)) }
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end", "http://h/end"])
-        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == false)
+        #expect((error?.cause as? TransportError)?.serverMayHaveActed == false)
     }
 
     @Test func `an unsent hop after a stored redirect costs a queued request no attempt while offline`() async throws {

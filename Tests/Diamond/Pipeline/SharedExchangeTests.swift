@@ -210,7 +210,7 @@ import Testing
                 return isLost
             }
             if wasLost { return try await server.transport.send(request) }
-            throw TransportError(.cannotConnect, "lost", requestMayHaveBeenSent: false)
+            throw TransportError(.cannotConnect, "lost", serverMayHaveActed: false)
         }
         let clock = TestClock()
         let engine = engine(width: 1, transport, clock)
@@ -304,7 +304,7 @@ import Testing
     }
 
     private static func canceled() throws(TransportError) -> TransportResponse {
-        throw .cancelled(requestMayHaveBeenSent: true)
+        throw .cancelled(serverMayHaveActed: true)
     }
 }
 

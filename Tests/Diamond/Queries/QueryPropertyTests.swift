@@ -54,8 +54,8 @@ private struct RandomQueries {
                 return (state.version, state.isFailing)
             }
             for _ in 0..<pause { await Task.yield() }
-            guard !Task.isCancelled else { throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true) }
-            guard !isFailing else { throw TransportError(.cannotConnect, "away", requestMayHaveBeenSent: false) }
+            guard !Task.isCancelled else { throw TransportError(.cancelled, "canceled", serverMayHaveActed: true) }
+            guard !isFailing else { throw TransportError(.cannotConnect, "away", serverMayHaveActed: false) }
             return .stub(headers: headers, body: "\(version)")
         }
 

@@ -74,7 +74,7 @@ final class VersionServer: Sendable {
 
     private func response(to request: TransportRequest) async throws(TransportError) -> TransportResponse {
         guard !isOffline else {
-            throw TransportError(.cannotConnect, "no network", requestMayHaveBeenSent: false)
+            throw TransportError(.cannotConnect, "no network", serverMayHaveActed: false)
         }
         guard request.method == .get else {
             version += 1

@@ -72,7 +72,7 @@ final class ReplayFixture: Sendable {
         throw TransportError(.cannotConnect, "refused")
     }
     static let lost: Answer = { _ throws(TransportError) in
-        throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+        throw TransportError(.connectionLost, "lost", serverMayHaveActed: true)
     }
 
     /// Returns an answer that does not come until the request is canceled.
@@ -80,7 +80,7 @@ final class ReplayFixture: Sendable {
         { _ throws(TransportError) in
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
-            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: isSent)
+            throw TransportError(.cancelled, "canceled", serverMayHaveActed: isSent)
         }
     }
 

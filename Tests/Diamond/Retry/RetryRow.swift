@@ -61,12 +61,12 @@ extension RetrySituation.AttemptResult {
 
     /// An error after the request may have arrived, and before the head of a response.
     static func sent(_ code: TransportError.Code) -> Self {
-        .failed(TransportError(code, "sent", requestMayHaveBeenSent: true))
+        .failed(TransportError(code, "sent", serverMayHaveActed: true))
     }
 
     /// An error in the middle of the response.
     static func midway(_ code: TransportError.Code) -> Self {
-        .failed(TransportError(code, "midway", requestMayHaveBeenSent: true), afterHead: true)
+        .failed(TransportError(code, "midway", serverMayHaveActed: true), afterHead: true)
     }
 
     /// A response, with `Retry-After` and `Date` where given.

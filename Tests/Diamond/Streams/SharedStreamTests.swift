@@ -332,7 +332,7 @@ import Testing
         configuration.retry = .never
         configuration.transport = StubTransport { [isAnswering] request throws(TransportError) in
             await isAnswering.wait()
-            let error = TransportError(.connectionLost, "gone", requestMayHaveBeenSent: true)
+            let error = TransportError(.connectionLost, "gone", serverMayHaveActed: true)
             guard isFailing.withLock({ $0 }) else { return .stub(body: "body") }
             guard isBegun else { throw error }
             let pieces = AsyncThrowingStream<Data, any Error> { stream in

@@ -395,7 +395,7 @@ import Testing
         policy: RetryPolicy
     ) async throws {
         let clock = TestClock()
-        let canceled = TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        let canceled = TransportError(.cancelled, "canceled", serverMayHaveActed: true)
         let transport = StubTransport { _ throws(TransportError) in
             for await _ in AsyncStream<Void>.makeStream().stream {}
             return TransportResponse(status: .ok, headers: [:], body: BodyStream(PieceSequence([], failure: canceled)))

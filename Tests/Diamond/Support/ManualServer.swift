@@ -23,7 +23,7 @@ final class ManualServer: Sendable {
             } onCancel: {
                 cancel(gate)
             }
-            guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+            guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: true) }
             return .stub(headers: headers, body: request.url)
         }
     }

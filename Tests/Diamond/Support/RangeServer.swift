@@ -89,7 +89,7 @@ private struct RangeBodySequence: AsyncSequence, Sendable {
             }
             switch flow {
             case .whole: return nil
-            case .broken: throw TransportError(.connectionLost, "broken", requestMayHaveBeenSent: true)
+            case .broken: throw TransportError(.connectionLost, "broken", serverMayHaveActed: true)
             case .held:
                 whenDrained()
                 let gate = Gate()
@@ -98,7 +98,7 @@ private struct RangeBodySequence: AsyncSequence, Sendable {
                 } onCancel: {
                     gate.open()
                 }
-                throw TransportError.cancelled(requestMayHaveBeenSent: true)
+                throw TransportError.cancelled(serverMayHaveActed: true)
             }
         }
     }

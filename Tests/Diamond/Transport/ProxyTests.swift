@@ -114,7 +114,7 @@ import Testing
         await untilTrue { keychain.isAsked.withLock { $0 } }
         task.cancel()
         let error = await task.value
-        #expect(error?.code == .cancelled && error?.requestMayHaveBeenSent == false)
+        #expect(error?.code == .cancelled && error?.serverMayHaveActed == false)
         #expect(server.heads.withLock { $0 }.isEmpty)
         keychain.gate.open()
         await transport.close()
@@ -151,7 +151,7 @@ import Testing
         let transport = try CurlTransport(server.proxy())
         let error = await transport.failure(of: TransportRequest(url: "https://name.invalid/"))
         #expect(error?.code == .cannotConnect && error?.message.contains("proxy answered 407") == true)
-        #expect(error?.requestMayHaveBeenSent == false)
+        #expect(error?.serverMayHaveActed == false)
         #expect(server.heads.withLock { $0.first?.hasPrefix("CONNECT name.invalid:443 ") } == true)
         await transport.close()
     }

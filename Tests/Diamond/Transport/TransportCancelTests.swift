@@ -35,7 +35,7 @@ import Testing
             isCanceled.open()
             let error = await task.value
             #expect(error?.code == .cancelled)
-            #expect(error?.requestMayHaveBeenSent == false)
+            #expect(error?.serverMayHaveActed == false)
         }
     }
 
@@ -48,7 +48,7 @@ import Testing
             task.cancel()
             let error = await task.value
             #expect(error?.code == .cancelled)
-            #expect(error?.requestMayHaveBeenSent == true)
+            #expect(error?.serverMayHaveActed == true)
             await watched.hasGone.wait()
         }
     }

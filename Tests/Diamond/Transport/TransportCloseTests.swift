@@ -13,7 +13,7 @@ import Testing
             await transport.close()
             let error = await transport.failure(of: TransportRequest(url: server.url("wire/status/204")))
             #expect(error?.code == .closed)
-            #expect(error?.requestMayHaveBeenSent == false)
+            #expect(error?.serverMayHaveActed == false)
         }
     }
 
@@ -34,7 +34,7 @@ import Testing
             await transport.close()
             let error = await waiting.value
             #expect(error?.code == .closed)
-            #expect(error?.requestMayHaveBeenSent == true)
+            #expect(error?.serverMayHaveActed == true)
             await #expect {
                 for try await _ in response.body {}
             } throws: { ($0 as? TransportError)?.code == .closed }

@@ -13,7 +13,7 @@ import Testing
             _ = try await transport.get(server.url("wire/status/204"))
             let error = await transport.failure(of: TransportRequest(url: try RawServer.refusedURL()))
             #expect(error?.code == .cannotConnect)
-            #expect(error?.requestMayHaveBeenSent == false)
+            #expect(error?.serverMayHaveActed == false)
         }
     }
 
@@ -25,7 +25,7 @@ import Testing
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
             #expect(error?.code == .connectionLost)
-            #expect(error?.requestMayHaveBeenSent == true)
+            #expect(error?.serverMayHaveActed == true)
         }
     }
 
@@ -34,7 +34,7 @@ import Testing
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: url))
             #expect(error?.code == .badURL)
-            #expect(error?.requestMayHaveBeenSent == false)
+            #expect(error?.serverMayHaveActed == false)
         }
     }
 
@@ -93,7 +93,7 @@ import Testing
                 let second = TransportRequest(method: .post, url: server.base, body: body)
                 let error = await transport.failure(of: second)
                 #expect(error?.code == .connectionLost)
-                #expect(error?.requestMayHaveBeenSent == true)
+                #expect(error?.serverMayHaveActed == true)
                 #expect(count.withLock { $0 } == 2)
             }
         }

@@ -140,7 +140,7 @@ import Testing
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
             kind.withShortcoming(.unseenSize) {
-                #expect(error?.code == .badResponse && error?.requestMayHaveBeenSent == true)
+                #expect(error?.code == .badResponse && error?.serverMayHaveActed == true)
                 #expect(
                     error?.message.contains("the server sent") == true && error?.message.contains("have it") == true)
             }
@@ -153,7 +153,7 @@ import Testing
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
             #expect(error?.code == .badResponse)
-            #expect(error?.requestMayHaveBeenSent == true)
+            #expect(error?.serverMayHaveActed == true)
         }
     }
 }

@@ -19,7 +19,7 @@ import Testing
             task.cancel()
             let error = await task.value
             #expect(error?.code == .cancelled)
-            kind.withShortcoming(.unseenConnection) { #expect(error?.requestMayHaveBeenSent == false) }
+            kind.withShortcoming(.unseenConnection) { #expect(error?.serverMayHaveActed == false) }
             // … and after it was given up.
             try await kind.withShortcoming(.lookUpGivenUp, isHanging: true) {
                 let later = try await transport.get(server.url("wire/status/204"))
@@ -50,7 +50,7 @@ import Testing
             #expect(error?.code == .timedOut)
             kind.withShortcoming(.unseenConnection) {
                 #expect(error?.message.contains("no connection in time") == true)
-                #expect(error?.requestMayHaveBeenSent == false)
+                #expect(error?.serverMayHaveActed == false)
             }
             name.release()
         }
@@ -63,7 +63,7 @@ import Testing
             name.release()
             let error = await transport.failure(of: TransportRequest(url: "http://\(name.host)/"))
             #expect(error?.code == .cannotResolveHost)
-            #expect(error?.requestMayHaveBeenSent == false)
+            #expect(error?.serverMayHaveActed == false)
         }
     }
 }

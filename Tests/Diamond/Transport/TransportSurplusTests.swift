@@ -119,7 +119,7 @@ import Testing
                 try await group.waitForAll()
             }
             let error = await transport.failure(of: TransportRequest(url: server.base))
-            #expect(error?.code == .connectionLost && error?.requestMayHaveBeenSent == true)
+            #expect(error?.code == .connectionLost && error?.serverMayHaveActed == true)
             kind.withShortcoming(.repeatedOften) { #expect(heads.withLock { $0 } - Self.pooled <= 2) }
         }
     }
@@ -145,7 +145,7 @@ extension TransportKind {
     /// fails unsent, and an engine sends it again.
     func body(of request: TransportRequest, over transport: any Transport) async throws -> Data {
         do { return try await transport.exchange(request).body } catch let error as TransportError {
-            guard closesOnSurplus, !error.requestMayHaveBeenSent else { throw error }
+            guard closesOnSurplus, !error.serverMayHaveActed else { throw error }
             return try await transport.exchange(request).body
         }
     }

@@ -32,6 +32,6 @@ import FoundationNetworking
         code: URLError.Code, meaning: TransportError.Code, isSent: Bool
     ) {
         let error = URLSessionResponse.failure(URLError(code))
-        #expect(error.code == meaning && error.requestMayHaveBeenSent == isSent)
+        #expect(error.code == meaning && error.serverMayHaveActed == isSent)
     }
 }

@@ -119,7 +119,7 @@ final class OfflineServer: Sendable {
 
 extension OfflineServer.State {
     fileprivate mutating func answer(to request: TransportRequest) throws(TransportError) -> StubAPI.Answer {
-        guard isOnline else { throw TransportError(.cannotConnect, "offline", requestMayHaveBeenSent: false) }
+        guard isOnline else { throw TransportError(.cannotConnect, "offline", serverMayHaveActed: false) }
         let sent = StubAPI.Call(request)
         var body: [String: JSONValue] = [:]
         if case .object(let members)? = sent.body { body = members }
@@ -150,7 +150,7 @@ extension OfflineServer.State {
                 method: sent.method, path: String(path), body: body, key: key, fate: fate,
                 status: isLost ? nil : answer.status, hasActed: hasActed, id: id,
                 tags: sent.method == "GET" && !isLost ? answer.tags : []))
-        if isLost { throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true) }
+        if isLost { throw TransportError(.connectionLost, "lost", serverMayHaveActed: true) }
         return answer
     }
 

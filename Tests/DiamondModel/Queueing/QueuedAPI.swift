@@ -84,7 +84,7 @@ final class QueuedAPI: Sendable {
     func start(as user: String? = nil, replaying: Engine.Configuration.Replays = .manually) throws -> Program {
         let transport = StubTransport { [self] request throws(TransportError) in
             guard isOnline else {
-                throw TransportError(.cannotConnect, "offline", requestMayHaveBeenSent: false)
+                throw TransportError(.cannotConnect, "offline", serverMayHaveActed: false)
             }
             let gate = state.withLock { state in
                 defer { state.gate = nil }

@@ -14,7 +14,7 @@ extension CurlTransfer {
         if let address, !mayUseConnection(at: address) { return false }
         guard !hasBegun || request.method.isIdempotent else {
             let message = "the reused connection was closed before an answer, and \(request.method) is not repeated"
-            failure = TransportError(.connectionLost, message, requestMayHaveBeenSent: true)
+            failure = TransportError(.connectionLost, message, serverMayHaveActed: true)
             return false
         }
         begin()
@@ -125,7 +125,7 @@ extension CurlTransfer {
     ///
     /// - Returns: `false`, which ends the transfer.
     private func refuse(_ reason: String) -> Bool {
-        failure = TransportError(.badResponse, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)
+        failure = TransportError(.badResponse, "\(request.originText): \(reason)", serverMayHaveActed: true)
         return false
     }
 }

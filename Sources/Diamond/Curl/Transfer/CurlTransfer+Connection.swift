@@ -54,7 +54,7 @@ extension CurlTransfer {
         chunks.receive(count)
         guard chunks.isExcessive, failure == nil else { return }
         failure = TransportError(
-            .badResponse, "\(request.originText): \(ChunkOverhead.reason)", requestMayHaveBeenSent: true)
+            .badResponse, "\(request.originText): \(ChunkOverhead.reason)", serverMayHaveActed: true)
         session?.recordFailure(of: self)
     }
 

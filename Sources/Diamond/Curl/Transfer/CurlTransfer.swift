@@ -89,7 +89,7 @@ final class CurlTransfer: @unchecked Sendable {
     func cancel() {
         pendingResponse.cancel()
         // The caller may have just received the head. Then this cancels the body.
-        pipe.finish(.cancelled(requestMayHaveBeenSent: true))
+        pipe.finish(.cancelled(serverMayHaveActed: true))
         loop.add(.cancel(self))
     }
 
@@ -166,7 +166,7 @@ final class CurlTransfer: @unchecked Sendable {
         pipe.finish(error)
         guard !hasHead else { return }
         let reason = "the server sent no response: try again, or check that it speaks HTTP"
-        let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
+        let missing = TransportError(.badResponse, reason, serverMayHaveActed: true)
         outcome = .failure(error ?? missing)
     }
 

@@ -18,26 +18,34 @@ extension Pipeline {
         )
         let environment = configuration.environment(cache?.rules ?? KeyRules())
         let provider = configuration.credentials as? any RefreshableCredentialProvider
+        let exchangeEnvironment = ExchangeEnvironment(
+            transport: transport,
+            now: { now().milliseconds },
+            bodyLimit: configuration.bodyLimit,
+            retryCoordinator: retryCoordinator,
+            interceptors: configuration.interceptors,
+            cookies: configuration.cookies,
+            decoder: SharedDecoder(configuration.decoder)
+        )
         self.init(
-            exchangeEnvironment: ExchangeEnvironment(
-                transport: transport,
-                now: { now().milliseconds },
-                bodyLimit: configuration.bodyLimit,
-                retryCoordinator: retryCoordinator,
-                interceptors: configuration.interceptors,
-                cookies: configuration.cookies,
-                decoder: SharedDecoder(configuration.decoder)
+            exchangeEnvironment: exchangeEnvironment,
+            lookup: CacheLookup(
+                cache: cache,
+                kind: configuration.cacheKind,
+                targets: configuration.cacheTargets,
+                rules: environment.rules,
+                usesHTTPRules: configuration.identityPreset == .http,
+                isGateway: environment.gateway != nil,
+                activity: activity,
+                now: exchangeEnvironment.now
             ),
-            activity: activity,
-            cache: cache,
-            cacheKind: configuration.cacheKind,
-            seal: configuration.seal,
-            cacheTargets: configuration.cacheTargets,
-            usesHTTPRules: configuration.identityPreset == .http,
+            builder: RequestBuilder(
+                environment: environment,
+                refreshes: provider.map { CredentialRefreshes($0, clock: retryCoordinator.clock) },
+                time: RequestTime(retry: configuration.retry, of: retryCoordinator)
+            ),
             lanes: lanes,
-            environment: environment,
-            retry: configuration.retry,
-            credentialRefreshes: provider.map { CredentialRefreshes($0, clock: retryCoordinator.clock) },
+            seal: configuration.seal,
             redirectLimit: max(0, configuration.redirectLimit),
             replays: configuration.store.map {
                 Self.jobSlot(

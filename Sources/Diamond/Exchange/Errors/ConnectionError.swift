@@ -117,7 +117,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
 
     /// The underlying ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError`, or the error that code
     /// of the app threw. A ``TransportError`` is that of the last attempt. After a redirect, its
-    /// ``TransportError/requestMayHaveBeenSent`` is `true`.
+    /// ``TransportError/serverMayHaveActed`` is `true`.
     public internal(set) var cause: (any Error)? {
         get { content.value.cause }
         set { content.value.cause = newValue }
@@ -159,7 +159,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     var afterRedirect: ConnectionError {
         guard var cause = cause as? TransportError else { return self }
         var error = self
-        cause.requestMayHaveBeenSent = true
+        cause.serverMayHaveActed = true
         error.cause = cause
         return error
     }

@@ -8,20 +8,12 @@ struct ExchangeClock: Sendable {
     let elapsed: @Sendable () -> Duration
     /// Waits; throws when the task is canceled.
     let sleep: @Sendable (Duration) async throws -> Void
+}
 
+extension ExchangeClock {
     init(_ clock: any Clock<Duration>) {
         // A call of its own, so that the compiler specializes it: every exchange reads the clock several times.
         self = (clock as? ContinuousClock).map(Self.make) ?? Self.make(clock)
-    }
-
-    private init(
-        uptime: @escaping @Sendable () -> Int64,
-        elapsed: @escaping @Sendable () -> Duration,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
-    ) {
-        self.uptime = uptime
-        self.elapsed = elapsed
-        self.sleep = sleep
     }
 
     private static func make(_ clock: some Clock<Duration>) -> ExchangeClock {

@@ -1,27 +1,13 @@
 /// The time that a request has left for code of the app that it waits for before it is sent.
 struct RemainingTime: Sendable {
-    private let rest: Duration?
+    /// The time; `nil` if it is not limited.
+    private var rest: Duration?
     /// The waits that this one is part of; `nil` if neither time nor cancellation ends it.
-    private let waits: PendingWaits?
+    private var waits: PendingWaits?
     /// Whether something of the request may have been sent before.
-    private let isUnderWay: Bool
+    private var serverMayHaveActed = false
     /// Whether the result of the code is needed only for the wire.
-    private let isBeforeWire: Bool
-
-    /// - Parameter rest: the time; `nil` if it is not limited.
-    init(_ rest: Duration?, among waits: PendingWaits, isUnderWay: Bool = false, isBeforeWire: Bool = true) {
-        self.rest = rest
-        self.waits = waits
-        self.isUnderWay = isUnderWay
-        self.isBeforeWire = isBeforeWire
-    }
-
-    private init() {
-        rest = nil
-        waits = nil
-        isUnderWay = false
-        isBeforeWire = false
-    }
+    private var isBeforeWire = false
 
     static let forever = RemainingTime()
 
@@ -36,27 +22,33 @@ struct RemainingTime: Sendable {
         guard let waits else { return try await body() }
         switch await waits.value(within: rest, isBeforeWire: isBeforeWire, { await Result(body) }) {
         case .success(let outcome): return try outcome.get()
-        case .failure(.late): throw ConnectionError(outOfTime: isUnderWay)
+        case .failure(.late): throw ConnectionError(outOfTime: serverMayHaveActed)
         case .failure(.canceled): throw .cancelled
-        case .failure(.closed): throw ConnectionError(closedWhile: isUnderWay)
+        case .failure(.closed): throw ConnectionError(closedWhile: serverMayHaveActed)
         }
+    }
+}
+
+extension RemainingTime {
+    init(_ rest: Duration?, among waits: PendingWaits, serverMayHaveActed: Bool = false, isBeforeWire: Bool = true) {
+        self.init(rest: rest, waits: waits, serverMayHaveActed: serverMayHaveActed, isBeforeWire: isBeforeWire)
     }
 }
 
 extension ConnectionError {
     /// Creates the error of a request whose time is up while nothing of it is on the wire.
     ///
-    /// - Parameter isUnderWay: whether something of the request may have been sent before.
-    init(outOfTime isUnderWay: Bool) {
+    /// - Parameter serverMayHaveActed: whether something of the request may have been sent before.
+    init(outOfTime serverMayHaveActed: Bool) {
         let message = "the time was up before the request could be sent: allow it more in the retry policy"
-        self.init(TransportError(.timedOut, message, requestMayHaveBeenSent: isUnderWay))
+        self.init(TransportError(.timedOut, message, serverMayHaveActed: serverMayHaveActed))
     }
 
     /// Creates the error of a request that waits while the engine is closed.
     ///
-    /// - Parameter isUnderWay: whether something of the request may have been sent before.
-    init(closedWhile isUnderWay: Bool) {
+    /// - Parameter serverMayHaveActed: whether something of the request may have been sent before.
+    init(closedWhile serverMayHaveActed: Bool) {
         let message = "the engine was closed before the request could be sent: make a new engine"
-        self.init(TransportError(.closed, message, requestMayHaveBeenSent: isUnderWay))
+        self.init(TransportError(.closed, message, serverMayHaveActed: serverMayHaveActed))
     }
 }

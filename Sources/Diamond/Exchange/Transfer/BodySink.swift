@@ -56,26 +56,3 @@ extension BodySink {
     func open() {}
     func receive(_ event: ExchangeEvent) {}
 }
-
-/// The sink of a response's body, and the request that the response is for.
-struct BodyDestination: Sendable {
-    let sink: any BodySink
-    /// The URL of the request, without secrets.
-    let url: String
-    /// The scheme, host and port of the URL.
-    let origin: String
-    /// Whether a 304 may confirm a stored response. Then a 304 does not go into the sink.
-    var hasStored = false
-    /// Whether a stored response is returned instead of a response with this status. Then the body of that response
-    /// does not go into the sink.
-    var isReplaced: @Sendable (HTTPResponse.Status) -> Bool = { _ in false }
-    /// The part of the cache in the response; `nil` without a cache.
-    var cacheStatus: CacheStatus?
-
-    /// Whether the body of a response goes into the sink. Other bodies are collected, because the request may be sent
-    /// again, or a stored response returned instead.
-    func takes(_ status: HTTPResponse.Status) -> Bool {
-        guard sink.takesEveryStatus else { return status.kind == .successful }
-        return status == .notModified ? !hasStored : !isReplaced(status)
-    }
-}

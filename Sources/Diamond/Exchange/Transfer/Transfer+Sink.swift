@@ -7,12 +7,10 @@ extension Transfer {
     /// and is small.
     static let nonSuccessBodyLimit = 1 << 20
 
-    /// Whether the body of a response goes into the sink.
-    func isForSink(_ status: HTTPResponse.Status) -> Bool { options.destination?.takes(status) ?? false }
-
     func limit(of head: ReceivedResponse) -> Int {
-        guard let destination = options.destination else { return options.bodyLimit }
-        return head.isInSink ? destination.sink.limit : min(options.bodyLimit, Self.nonSuccessBodyLimit)
+        let limit = options.bodyLimit(in: environment)
+        guard let sink = options.sink else { return limit }
+        return head.isInSink ? sink.limit : min(limit, Self.nonSuccessBodyLimit)
     }
 
     /// Checks a count of bytes, received or announced, against a limit.
@@ -31,7 +29,7 @@ extension Transfer {
         do throws(TransportError) { _ = try result.get() } catch {
             throw error.code == .cancelled ? TransportError(late: error, limit) : error
         }
-        throw TransportError(late: .cancelled(requestMayHaveBeenSent: true), limit)
+        throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
     }
 
     private func send() async throws(TransportError) -> TransportResponse {
@@ -40,29 +38,29 @@ extension Transfer {
 
     /// Begins a body in the sink. A body whose announced length exceeds the limit is refused before a byte is read.
     func open(_ head: ReceivedResponse) async throws(TransportError) {
-        guard head.isInSink, let destination = options.destination else { return }
+        guard head.isInSink, let sink = options.sink else { return }
         // RFC 9110 section 15.3.7.
         let isRequested = head.status != .partialContent || request.headers.contains(.range)
-        guard isRequested || !destination.sink.isForWhole else {
+        guard isRequested || !sink.isForWhole else {
             let message = "the server sent a part that was not requested: try again, or request it with Range"
-            throw TransportError(.badResponse, message, requestMayHaveBeenSent: true)
+            throw TransportError(.badResponse, message, serverMayHaveActed: true)
         }
-        try check(meter.progress.expectedToReceive ?? 0, limit: destination.sink.limit)
-        var history = history
+        try check(meter.progress.expectedToReceive ?? 0, limit: sink.limit)
+        var history = exchange.history
         history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))
-        var response = Response(status: head.status, headers: head.headers, url: destination.url)
+        var response = Response(status: head.status, headers: head.headers, url: options.url)
         response.attempts = history.attempts
         response.facts.decoder = environment.decoder
         response.facts.secrets = head.secrets
-        response.cacheStatus = destination.cacheStatus
-        environment.retryCoordinator.noteHead(of: admission, from: destination.origin)
+        response.cacheStatus = options.cacheStatus
+        environment.retryCoordinator.noteHead(of: admission, from: options.origin)
         response.cacheStatus?.isStored = await recorder?.open(head) ?? false
-        try await destination.sink.begin(response)
+        try await sink.begin(response)
     }
 
     /// Writes a body to the sink. Its transfer cannot be resumed.
     func write(_ body: BodyStream) async throws(TransportError) {
-        guard let sink = options.destination?.sink else { return }
+        guard let sink = options.sink else { return }
         var count = 0
         var pieces = body.makeAsyncIterator()
         while let piece = try await pieces.next() {
@@ -71,7 +69,7 @@ extension Transfer {
             try check(Int64(count), limit: sink.limit)
             try await sink.append(piece)
             let isStored = await recorder?.append(piece) ?? false
-            if !isStored, sink.isForCacheAlone { throw .cancelled(requestMayHaveBeenSent: true) }
+            if !isStored, sink.isForCacheAlone { throw .cancelled(serverMayHaveActed: true) }
         }
     }
 }

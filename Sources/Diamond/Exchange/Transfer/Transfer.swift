@@ -27,45 +27,37 @@ final class Transfer: Sendable {
         var partialResponse = IndirectOptional<PartialResponse>.none
     }
 
-    /// The request that is sent: for the rest, if ``resumed`` has a partial response.
-    let request: TransportRequest
-    let options: ExchangeOptions
-    /// The cookie jar's number of removals when the request's cookies were read; `nil` without a cookie jar.
-    let removals: Int?
-    let isPersonal: Bool
-    private let adaptedHeaders: Set<String>
-    /// The partial response that is resumed.
-    let resumed: IndirectOptional<PartialResponse>
+    /// The request of the attempt, as cookies and interceptors have changed it.
+    let outgoing: AdaptedRequest
+    /// The exchange before the attempt.
+    let exchange: Exchange
+    /// The number of the attempt.
+    let number: Int
     let recorder: (any BodyRecording)?
-    /// The attempts that have led to this transfer.
-    let history: RetryHistory
     let admission: CircuitBreaker.Admission
-    let environment: ExchangeEnvironment
     let meter: TransferMeter
 
-    /// - Parameter outgoing: the request of the options, or one for the rest.
+    /// - Parameter isHedge: whether another attempt is on the wire. Then nothing is recorded.
     init(
-        _ outgoing: ExchangeOptions.AdaptedRequest,
-        of options: ExchangeOptions,
-        removals: Int?,
-        resuming resumed: IndirectOptional<PartialResponse>,
-        recorder: (any BodyRecording)?,
-        history: RetryHistory,
-        admission: CircuitBreaker.Admission,
-        in environment: ExchangeEnvironment
+        _ outgoing: AdaptedRequest,
+        of exchange: Exchange,
+        number: Int,
+        isHedge: Bool,
+        admission: CircuitBreaker.Admission
     ) {
-        request = outgoing.request
-        isPersonal = outgoing.isPersonal
-        adaptedHeaders = outgoing.adaptedHeaders
-        self.removals = removals
-        self.resumed = resumed
-        self.recorder = recorder
-        self.history = history
+        self.outgoing = outgoing
+        self.exchange = exchange
+        self.number = number
         self.admission = admission
-        self.options = options
-        self.environment = environment
-        meter = TransferMeter(request, clock: environment.retryCoordinator.clock)
+        recorder = isHedge ? nil : exchange.options.recorder
+        meter = TransferMeter(outgoing.request, clock: exchange.retryCoordinator.clock)
     }
+
+    var request: TransportRequest { outgoing.request }
+    var options: any ExchangeOptions { exchange.options }
+    var environment: ExchangeEnvironment { exchange.environment }
+    /// The partial response that is resumed.
+    private var resumed: IndirectOptional<PartialResponse> { exchange.partialResponse }
 
     /// Sends the request, and receives its response.
     ///
@@ -86,15 +78,15 @@ final class Transfer: Sendable {
     private func head(of response: TransportResponse, sentAt: Int64) -> ReceivedResponse {
         meter.receiveHead(response, to: request)
         reportCoding(of: response)
-        if let removals {
+        if let removals = outgoing.removals {
             environment.cookies?.receive(
                 response.headers, from: request.url, of: options.identity, since: removals, at: environment.date)
         }
         return ReceivedResponse(
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
             receivedAt: environment.now(),
-            isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, secrets: secrets(for: response),
-            isInSink: isForSink(response.status))
+            isPersonal: outgoing.isPersonal, adaptedHeaders: outgoing.adaptedHeaders, secrets: secrets(for: response),
+            isInSink: options.isForSink(response.status))
     }
 
     private func secrets(for response: TransportResponse) -> IndirectOptional<SecretValues> {
@@ -108,11 +100,11 @@ final class Transfer: Sendable {
     }
 
     private func reportCoding(of response: TransportResponse) {
-        guard options.scope.activity.isObserved, request.namesNoCoding,
+        guard options.activity.isObserved, request.namesNoCoding,
             request.mayHaveBody(status: response.status.code),
             let coding = response.headers[.contentEncoding]
         else { return }
-        options.scope.activity.report(.unknownContentCoding(coding.printable, origin: options.origin))
+        options.activity.report(.unknownContentCoding(coding.printable, origin: options.origin))
     }
 
     private func wholeResponse(_ body: BodyStream, head: ReceivedResponse) -> Completion? {
@@ -143,10 +135,10 @@ final class Transfer: Sendable {
     private static let contradiction = TransportError(
         .badResponse,
         "the server answered a request for the rest with status 200 and a Content-Range: request the whole again",
-        requestMayHaveBeenSent: true)
+        serverMayHaveActed: true)
 
     private func reportResumption(of content: PartialContent) {
-        options.scope.activity.report(
+        options.activity.report(
             .transferResumed(
                 origin: options.origin, offset: Int64(content.received.upperBound), total: Int64(content.completeLength)
             ))
@@ -223,7 +215,7 @@ final class Transfer: Sendable {
             let count = partial.content.received.count
             meter.receive(count)
             try check(Int64(count), limit: limit(of: partial.received))
-            if partial.received.isInSink { try await options.destination?.sink.append(piece) }
+            if partial.received.isInSink { try await options.sink?.append(piece) }
             await recorder?.append(piece)
         }
     }
@@ -240,7 +232,7 @@ final class Transfer: Sendable {
             return Completion(end: .refused(head.status, partial.received.headers))
         }
         let message = "the rest of the body ended \(missing) bytes early: try again"
-        let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
+        let error = TransportError(.truncatedBody, message, serverMayHaveActed: true)
         return Completion(end: .failed(error, head: .some(head)), partialResponse: .some(partial))
     }
 }

@@ -7,10 +7,10 @@ final class RequestTime: Sendable {
     let retry: RetryPolicy
     let waits: PendingWaits
 
-    init(clock: ExchangeClock, retry: RetryPolicy, waits: PendingWaits) {
-        self.clock = clock
+    init(retry: RetryPolicy, of coordinator: RetryCoordinator) {
         self.retry = retry
-        self.waits = waits
+        clock = coordinator.clock
+        waits = coordinator.waits
     }
 
     /// Returns the rest of a request's time.
@@ -45,7 +45,7 @@ final class RequestTime: Sendable {
     /// Returns the time for code of the app that is called before a request is sent: all of it, if it has not started.
     func left(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> RemainingTime {
         let rest = try rest(of: request, since: begin)
-        return RemainingTime(rest ?? (request.retry ?? retry).deadline, among: waits, isUnderWay: rest != nil)
+        return RemainingTime(rest ?? (request.retry ?? retry).deadline, among: waits, serverMayHaveActed: rest != nil)
     }
 
     /// Returns the time for code of the app that is called before a request is resolved.

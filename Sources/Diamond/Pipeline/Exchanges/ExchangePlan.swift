@@ -6,12 +6,7 @@ import HTTPTypes
 /// It is a class because every step of the exchange has it.
 final class ExchangePlan: Sendable {
     let context: RequestContext
-    /// The stored response that a new one replaces.
-    let stored: StoredCandidate?
-    /// Whether the validators of the stored response are sent.
-    let isConditional: Bool
-    /// The other variants whose entity tags are sent (RFC 9111 section 4.3.1).
-    let variants: [StoredCandidate]
+    let revalidation: Revalidation
     /// Whether a caller waits for the response.
     let isAwaited: Bool
     /// Whether a response that another exchange stores meanwhile is served instead.
@@ -22,58 +17,37 @@ final class ExchangePlan: Sendable {
     let parent: ActivityInterval.ID?
     /// The instant of the look-up in the cache.
     let lookedUpAt: InvalidationLog.Instant
-    /// The number of credential refreshes when the secrets were filled in.
-    let refreshes: Int
-    /// Whether a refresh of its own credentials sends the request. A 401 is then returned, without another refresh.
-    let isSentByRefresh: Bool
 
     init(
         _ context: RequestContext,
-        stored: StoredCandidate? = nil,
-        isConditional: Bool = false,
-        variants: [StoredCandidate] = [],
+        _ revalidation: Revalidation = Revalidation(),
         isAwaited: Bool = true,
         mayBeSuperseded: Bool = true,
         begin: Int64?,
         parent: ActivityInterval.ID?,
-        lookedUpAt: InvalidationLog.Instant = 0,
-        refreshes: Int = 0,
-        isSentByRefresh: Bool = false
+        lookedUpAt: InvalidationLog.Instant = 0
     ) {
         self.context = context
-        self.stored = stored
-        self.isConditional = isConditional
-        self.variants = variants
+        self.revalidation = revalidation
         self.isAwaited = isAwaited
         self.mayBeSuperseded = mayBeSuperseded
         self.begin = begin
         self.parent = parent
         self.lookedUpAt = lookedUpAt
-        self.refreshes = refreshes
-        self.isSentByRefresh = isSentByRefresh
     }
 
-    /// The stored response whose validators are sent.
-    var validators: StoredResponse? { isConditional ? stored?.response : nil }
+    /// The stored response that a new one replaces.
+    var stored: StoredCandidate? { revalidation.stored }
 
     /// Whether a 304 may be about a stored response.
-    var mayBeConfirmed: Bool { stored != nil || !variants.isEmpty }
+    var mayBeConfirmed: Bool { stored != nil || !revalidation.variants.isEmpty }
 
     /// Returns the meaning of a 304; `nil` for other responses, and without a stored response.
     func meaning(of received: ReceivedResponse) -> NotModifiedDecision? {
         guard received.status == .notModified, mayBeConfirmed else { return nil }
         return NotModifiedDecision(
-            received.headers, stored: stored?.response, variants: variants.map(\.response), isValidating: isConditional,
-            own: context.wire.headers)
-    }
-
-    /// Returns the stored response that a 304 confirms; `nil` if it confirms none.
-    func candidate(for meaning: NotModifiedDecision) -> StoredCandidate? {
-        switch meaning {
-        case .confirm: stored
-        case .select(let index): variants[index]
-        case .pass, .askAgain: nil
-        }
+            received.headers, stored: stored?.response, variants: revalidation.variants.map(\.response),
+            isValidating: revalidation.isConditional, own: context.wire.headers)
     }
 
     /// Whether secrets are filled in before the request is sent.
@@ -83,7 +57,7 @@ final class ExchangePlan: Sendable {
 
     /// Returns the plan without conditions, with the same time limit.
     func unconditional(since begin: Int64?) -> ExchangePlan {
-        ExchangePlan(context, stored: stored, begin: begin, parent: parent)
+        ExchangePlan(context, Revalidation(stored: stored), begin: begin, parent: parent)
     }
 
     /// The plan without the stored response, which was erased.
@@ -93,26 +67,39 @@ final class ExchangePlan: Sendable {
 
     /// The plan with the stored response marked stale.
     var invalidated: ExchangePlan {
-        with(stored: stored?.invalidated, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
-    }
-
-    /// Returns the plan with the state of its credentials.
-    func with(refreshes: Int, isSentByRefresh: Bool) -> ExchangePlan {
-        with(stored: stored, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
+        var revalidation = revalidation
+        revalidation.stored = stored?.invalidated
+        return with(context, revalidation)
     }
 
     /// Returns the plan for another caller of the same request.
-    func with(_ context: RequestContext) -> ExchangePlan {
-        with(context, stored: stored, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
-    }
+    func with(_ context: RequestContext) -> ExchangePlan { with(context, revalidation) }
 
-    private func with(
-        _ context: RequestContext? = nil, stored: StoredCandidate?, refreshes: Int, isSentByRefresh: Bool
-    ) -> ExchangePlan {
+    private func with(_ context: RequestContext, _ revalidation: Revalidation) -> ExchangePlan {
         ExchangePlan(
-            context ?? self.context, stored: stored, isConditional: isConditional, variants: variants,
-            isAwaited: isAwaited,
-            mayBeSuperseded: mayBeSuperseded, begin: begin, parent: parent, lookedUpAt: lookedUpAt,
-            refreshes: refreshes, isSentByRefresh: isSentByRefresh)
+            context, revalidation, isAwaited: isAwaited, mayBeSuperseded: mayBeSuperseded, begin: begin,
+            parent: parent, lookedUpAt: lookedUpAt)
+    }
+}
+
+/// The stored responses that a new response replaces, or that a 304 confirms.
+struct Revalidation: Sendable {
+    /// The stored response that a new one replaces.
+    var stored: StoredCandidate?
+    /// Whether the validators of the stored response are sent.
+    var isConditional = false
+    /// The other variants whose entity tags are sent (RFC 9111 section 4.3.1).
+    var variants: [StoredCandidate] = []
+
+    /// The stored response whose validators are sent.
+    var validators: StoredResponse? { isConditional ? stored?.response : nil }
+
+    /// Returns the stored response that a 304 confirms; `nil` if it confirms none.
+    func candidate(for meaning: NotModifiedDecision) -> StoredCandidate? {
+        switch meaning {
+        case .confirm: stored
+        case .select(let index): variants[index]
+        case .pass, .askAgain: nil
+        }
     }
 }

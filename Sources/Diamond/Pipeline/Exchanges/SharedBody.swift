@@ -87,7 +87,7 @@ final class SharedBody: BodySink {
         }
         for reader in readers { reader.wake() }
         while state.withLock({ $0.isAhead }) {
-            guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+            guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: true) }
             await room.wait()
         }
     }

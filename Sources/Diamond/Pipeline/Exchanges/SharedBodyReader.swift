@@ -62,7 +62,7 @@ final class SharedBodyReader: Sendable {
         do throws(TransportError) {
             try await sink.begin(head)
             while !sink.isForCacheAlone {
-                guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+                guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: true) }
                 switch body.step(for: number) {
                 case .piece(let piece): try await sink.append(piece)
                 case .written(let reader): try await sink.append(try next(of: reader, from: body, number: number))
@@ -88,7 +88,7 @@ final class SharedBodyReader: Sendable {
             return piece
         } catch {
             let message = "the stored body cannot be read to its end: \(error.message)"
-            throw TransportError(.connectionLost, message, requestMayHaveBeenSent: true, cause: error)
+            throw TransportError(.connectionLost, message, serverMayHaveActed: true, cause: error)
         }
     }
 }

@@ -9,57 +9,48 @@ import HTTPTypes
 ///
 /// It is a class because it is passed on more often than compared.
 final class SharedExchangeKey: Hashable, Sendable {
-    private struct Parts: Equatable, Sendable {
-        let method: HTTPRequest.Method
-        let url: String
-        let headers: HTTPFields
-        let body: Data?
-        let timeout: Duration?
-        let retry: RetryPolicy
-        let bodyLimit: Int?
-        let lane: Lane
-        let tags: Tags
-        /// An exchange that is answered offline makes fewer attempts.
-        let isAnsweredOffline: Bool
-
-        static func == (one: Parts, other: Parts) -> Bool {
-            one.method == other.method && one.url.isExactly(other.url) && one.headers.isExactly(other.headers)
-                && one.body == other.body && one.timeout == other.timeout && one.retry == other.retry
-                && one.bodyLimit == other.bodyLimit && one.lane == other.lane && one.tags == other.tags
-                && one.isAnsweredOffline == other.isAnsweredOffline
-        }
-    }
-
     let key: RequestKey
-    private let parts: Parts
+    // Neither the request's plan nor its caller: a key may be released under the lock of the flights.
+    private let request: TransportRequest
+    private let resolved: ResolvedRequest
+    private let body: Data?
+    private let retry: RetryPolicy
+    /// Whether a stored response is served if the server cannot be reached. The exchange makes fewer attempts then.
+    private let isAnsweredOffline: Bool
 
     /// Creates a key; `nil` if the exchange cannot be shared, because the request's body is streamed.
-    init?(
-        _ key: RequestKey,
-        request: TransportRequest,
-        retry: RetryPolicy,
-        bodyLimit: Int? = nil,
-        lane: Lane,
-        tags: Tags,
-        isAnsweredOffline: Bool = false
-    ) {
-        let body: Data?
-        switch request.body {
+    init?(_ key: RequestKey, of request: ExchangeRequest, retry: RetryPolicy, isAnsweredOffline: Bool) {
+        switch request.request.body {
         case .none: body = nil
         case .bytes(let data): body = data
         case .stream: return nil
         }
         self.key = key
-        parts = Parts(
-            method: request.method, url: request.url, headers: request.headers, body: body, timeout: request.timeout,
-            retry: retry, bodyLimit: bodyLimit, lane: lane, tags: tags,
-            isAnsweredOffline: isAnsweredOffline)
+        self.request = request.request
+        resolved = request.context.resolved
+        self.retry = retry
+        self.isAnsweredOffline = isAnsweredOffline
     }
 
     static func == (one: SharedExchangeKey, other: SharedExchangeKey) -> Bool {
-        one === other || one.key == other.key && one.parts == other.parts
+        one === other
+            || one.key == other.key && one.isSent(like: other) && one.resolved.isReceived(like: other.resolved)
+                && one.retry == other.retry && one.isAnsweredOffline == other.isAnsweredOffline
+    }
+
+    private func isSent(like other: SharedExchangeKey) -> Bool {
+        request.method == other.request.method && request.url.isExactly(other.request.url)
+            && request.headers.isExactly(other.request.headers) && body == other.body
+            && request.timeout == other.request.timeout
     }
 
     // If the request keys are equal, the other parts nearly always are.
     func hash(into hasher: inout Hasher) { hasher.combine(key) }
+}
+
+extension ResolvedRequest {
+    /// Whether the response is received and stored like that to another request.
+    fileprivate func isReceived(like other: ResolvedRequest) -> Bool {
+        bodyLimit == other.bodyLimit && permitScope.lane == other.permitScope.lane && tags == other.tags
+    }
 }

@@ -99,7 +99,7 @@ struct JobSender: Sendable {
     /// the queue is open, because the wall clock may have been set.
     private var queueTime: Int64 { pipeline.replays?.opened?.now() ?? pipeline.exchangeEnvironment.now() }
 
-    private func retry(of request: Request) -> RetryPolicy { request.retry ?? pipeline.retry }
+    private func retry(of request: Request) -> RetryPolicy { request.retry ?? pipeline.time.retry }
 
     private func statuses(of request: Request) -> Set<Int> { retry(of: request).statuses }
 }

@@ -64,7 +64,7 @@ extension ReplayOutcome {
         case .cancelled: return .interrupted
         // The request may have been sent before the engine was closed.
         case .noEngine:
-            return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
+            return (error.cause as? TransportError)?.serverMayHaveActed == false ? .returned : .interrupted
         // The target of the redirect was not reached, but the first server may have acted: some servers act and then
         // redirect, even with 307. Neither the network nor the request is the cause.
         case _ where isBehindRedirect: return .unknown
@@ -76,9 +76,9 @@ extension ReplayOutcome {
         }
         guard let cause = error.cause as? TransportError else { return .unknown }
         if !isReachable || cause.code == .cannotResolveHost {
-            return cause.requestMayHaveBeenSent ? .unknown : .offline
+            return cause.serverMayHaveActed ? .unknown : .offline
         }
-        return cause.requestMayHaveBeenSent ? .unknown : .unsent
+        return cause.serverMayHaveActed ? .unknown : .unsent
     }
 
     /// Returns the fault for a credential that is unavailable for now; `nil` if the user has to sign in. The server of
@@ -156,5 +156,5 @@ extension ReplayDraft.History.Failure {
 extension [Attempt] {
     /// The start of the first attempt that may have been processed with an unknown outcome, in milliseconds since 1970;
     /// `nil` for none.
-    var unknownAt: Int64? { first(where: \.mayHaveArrived)?.startedAt.milliseconds }
+    var unknownAt: Int64? { first(where: \.serverMayHaveActed)?.startedAt.milliseconds }
 }

@@ -59,6 +59,6 @@ extension ConnectionError {
     /// request was canceled: those that failed and were certainly not processed.
     fileprivate var settledExchanges: Int {
         guard isCancellation else { return max(0, attempts.count - 1) }
-        return attempts.count { $0.reason != nil && !$0.mayHaveArrived }
+        return attempts.count { $0.reason != nil && !$0.serverMayHaveActed }
     }
 }

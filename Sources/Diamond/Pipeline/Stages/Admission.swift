@@ -5,16 +5,12 @@ final class Admission: Sendable {
     let lanes: Lanes
     let activity: Activity
     let invalidations: InvalidationLog
-    let time: RequestTime
     let builder: RequestBuilder
 
-    init(
-        lanes: Lanes, activity: Activity, invalidations: InvalidationLog, time: RequestTime, builder: RequestBuilder
-    ) {
+    init(lanes: Lanes, activity: Activity, invalidations: InvalidationLog, builder: RequestBuilder) {
         self.lanes = lanes
         self.activity = activity
         self.invalidations = invalidations
-        self.time = time
         self.builder = builder
     }
 
@@ -27,7 +23,8 @@ final class Admission: Sendable {
     ) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: flight) { return permit }
-        return try await LanePermit.acquire(for: scope, of: lanes, as: flight, countedIn: plan.scope(in: activity))
+        return try await LanePermit.acquire(
+            for: scope, of: lanes, as: flight, countedIn: { [activity] in plan.scope(in: activity) })
     }
 
     /// Waits for the permit of a single caller's exchange, within the time of the request.
@@ -36,15 +33,13 @@ final class Admission: Sendable {
     func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: caller) { return permit }
-        let rest = try time.rest(of: plan.context.resolved, since: plan.begin)
+        let limit = try builder.time.rest(of: plan.context.resolved, since: plan.begin).map {
+            LanePermit.Limit(time: $0, clock: builder.time.clock)
+        }
         caller.run?.setWaiting(true)
         defer { caller.run?.setWaiting(false) }
-        guard let rest else {
-            return try await LanePermit.acquire(for: scope, of: lanes, as: caller, countedIn: plan.scope(in: activity))
-        }
         return try await LanePermit.acquire(
-            for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) },
-            within: LanePermit.Limit(time: rest, clock: time.clock))
+            for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) }, within: limit)
     }
 
     /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the

@@ -51,7 +51,7 @@ extension CacheLookup {
     /// names `Accept-Encoding` has decided that for the client. A client that names no codings gets the coding if the
     /// server has sent it unasked.
     func isAcceptable(_ stored: StoredResponse, to wire: WireRequest) -> Bool {
-        guard passesCoding else { return true }
+        guard isGateway else { return true }
         guard !stored.flags.contains(.fixedCoding) || wire.headers.contains(.acceptEncoding) else { return true }
         let headers = stored.headers
         return !headers.isCoded || wire.headers.accepts(codingOf: headers)

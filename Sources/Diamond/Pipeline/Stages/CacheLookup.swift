@@ -9,9 +9,7 @@ struct CacheLookup: Sendable {
         /// Serve the response, and refresh it in the background.
         case serveStale(StoredCandidate)
         /// Send the request to the server.
-        ///
-        /// - Parameter variants: the other variants whose entity tags are sent.
-        case send(stored: StoredCandidate?, isConditional: Bool, variants: [StoredCandidate])
+        case send(Revalidation)
         /// Fail, because only the cache may answer, and it cannot.
         case fail
     }
@@ -22,10 +20,11 @@ struct CacheLookup: Sendable {
     let targets: [HTTPField.Name]
     /// The engine's rules for keys.
     let rules: KeyRules
-    /// Whether a stale response is served when the server cannot be reached.
-    let servesDisconnected: Bool
-    /// Whether bodies are stored with their codings.
-    let passesCoding: Bool
+    /// Whether the rules of HTTP apply where those of an app differ: a stale response is served when the server cannot
+    /// be reached, and responses to POST are stored for later GETs, also if their requests do not ask for it.
+    let usesHTTPRules: Bool
+    /// Whether the engine is a gateway, which stores bodies with their codings.
+    let isGateway: Bool
     let activity: Activity
     /// The time now, in milliseconds since 1970.
     let now: @Sendable () -> Int64
@@ -36,7 +35,7 @@ struct CacheLookup: Sendable {
     @inline(never)
     func step(for context: RequestContext, ignoresStored: Bool) -> Step {
         guard context.identity != nil else {
-            return context.resolved.isForCacheOnly ? .fail : .send(stored: nil, isConditional: false, variants: [])
+            return context.resolved.isForCacheOnly ? .fail : .send(Revalidation())
         }
         let stored = ignoresStored ? nil : find(for: context) ?? part(for: context)
         switch (decision(on: stored?.response, for: context.resolved), stored) {
@@ -44,23 +43,20 @@ struct CacheLookup: Sendable {
         // A refresh has no range, and the validators of a part are sent with a range within it only (RFC 9111 section
         // 4.3.1).
         case (.serveStaleAndRefresh, let stored?) where stored.isPart:
-            return .send(stored: stored, isConditional: true, variants: [])
+            return .send(Revalidation(stored: stored, isConditional: true))
         case (.serveStaleAndRefresh, let stored?): return .serveStale(stored)
         case (.ask(let isConditional, _), _):
             let variants = ignoresStored ? [] : otherVariants(of: context, besides: stored)
-            return .send(stored: stored, isConditional: isConditional, variants: variants)
+            return .send(Revalidation(stored: stored, isConditional: isConditional, variants: variants))
         default: return .fail
         }
     }
 
-    func decision(on stored: StoredResponse?, for request: ResolvedRequest) -> CacheDecision {
-        decision(on: stored, for: request, at: now())
-    }
-
-    private func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: Int64) -> CacheDecision {
+    /// - Parameter now: the time, in milliseconds since 1970; `nil` for the time now.
+    func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: Int64? = nil) -> CacheDecision {
         CacheDecision(
-            now: now, stored: stored, policy: request.policy, request: request.control.value, targets: targets,
-            servesDisconnected: servesDisconnected)
+            now: now ?? self.now(), stored: stored, policy: request.policy, request: request.control.value,
+            targets: targets, servesDisconnected: usesHTTPRules)
     }
 
     /// A stored response that is served because the server has failed.
@@ -162,7 +158,7 @@ struct CacheLookup: Sendable {
             let stored = cache.findInMemory(identity.key, request: identity.canonicalForm), stored.isOf(kind),
             !stored.flags.contains(.variants), stored.bodySize <= bodyLimit,
             redirectLimit == 0 || !(300..<400).contains(stored.status),
-            !passesCoding || isAcceptable(stored, to: request.wire)
+            !isGateway || isAcceptable(stored, to: request.wire)
         else { return nil }
         let now = now()
         guard case .serve(let source) = decision(on: stored, for: request, at: now) else { return nil }

@@ -20,16 +20,12 @@ final class ExchangeSharing: Sendable {
     let lookup: CacheLookup
     let invalidations: InvalidationLog
     let time: RequestTime
-    let isGateway: Bool
 
-    init(
-        unshared: UnsharedKeys, lookup: CacheLookup, invalidations: InvalidationLog, time: RequestTime, isGateway: Bool
-    ) {
+    init(unshared: UnsharedKeys, lookup: CacheLookup, invalidations: InvalidationLog, time: RequestTime) {
         self.unshared = unshared
         self.lookup = lookup
         self.invalidations = invalidations
         self.time = time
-        self.isGateway = isGateway
     }
 
     /// Returns the key that an exchange is shared under; `nil` if the caller needs an exchange of its own.
@@ -41,7 +37,7 @@ final class ExchangeSharing: Sendable {
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {
         let plan = request.plan
         let caller = plan.context.caller
-        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !plan.isSentByRefresh,
+        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !request.isSentByRefresh,
             caller.sink == nil, caller.gate == nil, !caller.isInFlight, plan.stored?.response.isWhole ?? true
         else { return nil }
         let resolved = plan.context.resolved
@@ -49,8 +45,8 @@ final class ExchangeSharing: Sendable {
         guard resolved.invalidates.isEmpty || plan.context.wire.method.isSafe else { return nil }
         guard !unshared.contains(identity.key) else { return nil }
         return SharedExchangeKey(
-            identity.key, request: request.request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
-            lane: resolved.permitScope.lane, tags: resolved.tags, isAnsweredOffline: lookup.isAnsweredOffline(plan))
+            identity.key, of: request, retry: resolved.retry ?? time.retry,
+            isAnsweredOffline: lookup.isAnsweredOffline(plan))
     }
 
     /// Returns the key that an exchange is shared under whose body goes into a sink; `nil` if the caller needs an
@@ -61,7 +57,7 @@ final class ExchangeSharing: Sendable {
     /// methods other than GET, and requests whose last response could not be shared.
     func streamKey(of plan: ExchangePlan) -> SharedStreamKey? {
         let caller = plan.context.caller
-        guard isGateway, lookup.cache != nil, plan.isShareable, let identity = plan.context.identity,
+        guard lookup.isGateway, lookup.cache != nil, plan.isShareable, let identity = plan.context.identity,
             plan.context.policy.mode != .reload, plan.context.resolved.control.value == nil, caller.gate == nil,
             caller.upload == nil, !caller.isInFlight, !unshared.contains(identity.key)
         else { return nil }

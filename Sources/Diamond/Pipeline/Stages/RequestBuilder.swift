@@ -29,18 +29,13 @@ final class RequestBuilder: Sendable {
     /// - Throws: `timedOut` if no time is left, `noCredential` if a secret is not known.
     func filledRequest(for plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
         guard plan.hasSecrets else { return try request(for: plan) }
-        // Counted before the secrets are filled in.
-        let plan = withRefreshes(plan)
         let resolved = plan.context.resolved
+        // Counted before the secrets are filled in.
+        let count = refreshes?.count ?? 0
+        let isSentByRefresh = refreshes?.isRefreshing(resolved.wire) ?? false
         let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.begin))
-        return ExchangeRequest(try transportRequest(for: plan, wire: wire), for: plan)
-    }
-
-    /// Returns the plan with the count of refreshes.
-    private func withRefreshes(_ plan: ExchangePlan) -> ExchangePlan {
-        guard let refreshes else { return plan }
-        return plan.with(
-            refreshes: refreshes.count, isSentByRefresh: refreshes.isRefreshing(plan.context.wire))
+        return ExchangeRequest(
+            try transportRequest(for: plan, wire: wire), for: plan, refreshes: count, isSentByRefresh: isSentByRefresh)
     }
 
     /// - Parameter wire: the request with its secrets filled in.
@@ -58,8 +53,8 @@ final class RequestBuilder: Sendable {
         if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
             request.headers[.acceptEncoding] = "identity"
         }
-        if let stored = plan.validators { request.headers.addValidators(of: stored.headers) }
-        request.headers.addTags(of: plan.variants.map(\.response.headers))
+        if let stored = plan.revalidation.validators { request.headers.addValidators(of: stored.headers) }
+        request.headers.addTags(of: plan.revalidation.variants.map(\.response.headers))
         if let upload = context.caller.upload { request.body = upload.body }
         do throws(RequestError) {
             if let body = wire.body {
@@ -82,17 +77,16 @@ final class RequestBuilder: Sendable {
         return wire.url.text(adding: items)
     }
 
-    /// Returns the renewal of an exchange's credentials; `nil` if they cannot be renewed.
-    func renewal(of plan: ExchangePlan) -> ExchangeOptions.Renewal? {
-        guard let refreshes, plan.context.resolved.hasNamedSecrets, !plan.isSentByRefresh else { return nil }
-        let wire = plan.context.wire
-        let count = plan.refreshes
-        return ExchangeOptions.Renewal {
-            refreshes.allows(wire, since: count)
-        } request: { [self] () async throws(ConnectionError) in
-            try await refreshes.refresh(wire, since: count)
-            return try await filledRequest(for: plan).request
-        }
+    /// Whether the credentials of a request may be renewed at this time.
+    func canRenewCredentials(of request: ExchangeRequest) -> Bool {
+        guard let refreshes, request.plan.hasSecrets, !request.isSentByRefresh else { return false }
+        return refreshes.allows(request.context.wire, since: request.refreshes)
+    }
+
+    /// Returns a request with newer credentials than those that it was sent with.
+    func renewedRequest(of request: ExchangeRequest) async throws(ConnectionError) -> TransportRequest {
+        try await refreshes?.refresh(request.context.wire, since: request.refreshes)
+        return try await filledRequest(for: request.plan).request
     }
 }
 

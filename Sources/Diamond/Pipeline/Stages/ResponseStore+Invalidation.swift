@@ -8,7 +8,7 @@ extension ResponseStore {
     /// The URLs are marked without a wait. Groups and tags wait for the disk, because only the file knows their
     /// entries. A cache that cannot be written is reported.
     func invalidate(after received: ReceivedResponse, to context: RequestContext) async {
-        guard !context.wire.method.isSafe, mayHaveActed(received) else { return }
+        guard !context.wire.method.isSafe, serverMayHaveActed(received) else { return }
         let urls = [HTTPField.Name.location, .contentLocation]
             .compactMap { Redirect.target($0, of: received.headers, from: context.wire)?.url }
             .filter { $0.origin == context.wire.url.origin }
@@ -23,13 +23,13 @@ extension ResponseStore {
     func invalidate(after error: ConnectionError, to context: RequestContext) async {
         guard !context.wire.method.isSafe else { return }
         // The cause is that of the last attempt, and of a single attempt the only source.
-        let isCause = (error.cause as? TransportError)?.requestMayHaveBeenSent == true
-        guard isCause || error.attempts.contains(where: \.mayHaveArrived) else { return }
+        let isCause = (error.cause as? TransportError)?.serverMayHaveActed == true
+        guard isCause || error.attempts.contains(where: \.serverMayHaveActed) else { return }
         await invalidate([], names: context.resolved.invalidates, for: context)
     }
 
     /// Whether the server has acted, or may have acted on an earlier attempt: a repeated DELETE is answered with 404.
-    private func mayHaveActed(_ received: ReceivedResponse) -> Bool {
+    private func serverMayHaveActed(_ received: ReceivedResponse) -> Bool {
         (200..<400).contains(received.status.code) || received.attempts.count > 1
     }
 

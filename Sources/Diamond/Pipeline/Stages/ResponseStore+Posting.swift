@@ -62,7 +62,7 @@ extension ResponseStore {
     private func isForGets(_ context: RequestContext) -> Bool {
         let wire = context.wire
         let isAnonymous = wire.identity == nil && (hasCookies || !wire.namedCredentials.isEmpty)
-        return (storesPosts || context.policy.storesPost) && context.policy.mode != .noStore
+        return (lookup.usesHTTPRules || context.policy.storesPost) && context.policy.mode != .noStore
             && context.resolved.control.value?.noStore != true && !isAnonymous && !context.traits.contains(.stripped)
     }
 

@@ -13,28 +13,25 @@ final class ResponseStore: Sendable {
     let kind: CacheKind
     /// The places where exchanges leave partial responses.
     let locks = ResumeLocks()
-    /// Whether responses to POST are stored for later GETs, also if their requests do not ask for it.
-    let storesPosts: Bool
     let environment: Environment
     let invalidations: InvalidationLog
     let unshared: UnsharedKeys
     let hasCookies: Bool
 
     init(
-        lookup: CacheLookup, storesPosts: Bool, environment: Environment, invalidations: InvalidationLog,
-        unshared: UnsharedKeys, hasCookies: Bool
+        lookup: CacheLookup, environment: Environment, invalidations: InvalidationLog, unshared: UnsharedKeys,
+        hasCookies: Bool
     ) {
         self.lookup = lookup
         cache = lookup.cache
         kind = lookup.kind
-        self.storesPosts = storesPosts
         self.environment = environment
         self.invalidations = invalidations
         self.unshared = unshared
         self.hasCookies = hasCookies
     }
 
-    var isGateway: Bool { environment.gateway != nil }
+    var isGateway: Bool { lookup.isGateway }
 
     /// Reports a failure of the cache.
     func report(_ error: CacheError) { lookup.report(error) }

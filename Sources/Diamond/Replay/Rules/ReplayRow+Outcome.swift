@@ -108,7 +108,7 @@ extension ReplayRow {
     private mutating func applyAnswer(
         status: Int, isTransient: Bool, pushBack: Duration?, isBehindRedirect: Bool, now: Int64, draw: Double
     ) {
-        if Attempt.mayHaveArrived(answered: status, hasRetryAfter: pushBack != nil) {
+        if Attempt.serverMayHaveActed(answered: status, hasRetryAfter: pushBack != nil) {
             unknownAt = unknownAt ?? sentAt ?? now
         }
         // An earlier request with the same key is still being processed (draft-ietf-httpapi-idempotency-key-header

@@ -25,7 +25,7 @@ public struct Attempt: Hashable, Sendable {
     public var reason: RetryReason?
     /// Whether the server may have processed the request although no response confirms it. It is not encoded, so `==`
     /// ignores it.
-    var mayHaveArrived: Bool
+    var serverMayHaveActed: Bool
 
     /// Creates an attempt, for previews and tests; an engine makes its own.
     public init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
@@ -34,7 +34,7 @@ public struct Attempt: Hashable, Sendable {
         self.outcome = outcome
         self.delay = delay
         self.reason = reason
-        mayHaveArrived = outcome.mayHaveArrived
+        serverMayHaveActed = outcome.serverMayHaveActed
     }
 
     public static func == (left: Attempt, right: Attempt) -> Bool {
@@ -55,16 +55,16 @@ extension Attempt {
     /// because the server may still be processing the same request.
     ///
     /// - Parameter hasRetryAfter: whether the response has a `Retry-After` field (RFC 9110 section 10.2.3).
-    static func mayHaveArrived(answered status: Int, hasRetryAfter: Bool) -> Bool {
+    static func serverMayHaveActed(answered status: Int, hasRetryAfter: Bool) -> Bool {
         (status >= 500 && !(status == 503 && hasRetryAfter)) || status == 409
     }
 }
 
 extension Attempt.Outcome {
     /// Whether the server may have processed the request, judging by the outcome alone.
-    fileprivate var mayHaveArrived: Bool {
+    fileprivate var serverMayHaveActed: Bool {
         switch self {
-        case .answered(let status): Attempt.mayHaveArrived(answered: status.code, hasRetryAfter: false)
+        case .answered(let status): Attempt.serverMayHaveActed(answered: status.code, hasRetryAfter: false)
         case .failed: true
         }
     }

@@ -65,8 +65,8 @@ final class DownloadFeed: DownloadTarget {
         case .success(.failure(let error)): throw TransportError(ofSink: error)
         case .failure(.closed):
             let message = "the engine was closed before the sink had the whole body: make a new engine"
-            throw TransportError(.closed, message, requestMayHaveBeenSent: true)
-        case .failure: throw .cancelled(requestMayHaveBeenSent: true)
+            throw TransportError(.closed, message, serverMayHaveActed: true)
+        case .failure: throw .cancelled(serverMayHaveActed: true)
         }
     }
 }
@@ -74,10 +74,10 @@ final class DownloadFeed: DownloadTarget {
 extension TransportError {
     fileprivate init(ofSink error: any Error) {
         guard !(error is CancellationError) else {
-            self = .cancelled(requestMayHaveBeenSent: true)
+            self = .cancelled(serverMayHaveActed: true)
             return
         }
         let message = "the sink refused the body: \(error)".printable
-        self.init(.destinationFailed, message, requestMayHaveBeenSent: true, cause: error)
+        self.init(.destinationFailed, message, serverMayHaveActed: true, cause: error)
     }
 }

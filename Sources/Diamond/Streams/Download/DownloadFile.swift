@@ -226,6 +226,6 @@ extension TransportError {
         let posix = (error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
         let reason = posix ?? CacheSealError.reason(of: error)
         let message = "the file '\(url.path)' cannot be written: \(reason)".printable
-        self.init(.destinationFailed, message, requestMayHaveBeenSent: true, cause: error)
+        self.init(.destinationFailed, message, serverMayHaveActed: true, cause: error)
     }
 }

@@ -12,7 +12,7 @@ struct EventSource: Sendable {
     private static let mediaType = "text/event-stream"
     private static let lastEventIDName = HTTPField.Name("Last-Event-ID")
 
-    var reconnection: Reconnection { Reconnection(request, request.retry ?? pipeline.retry) }
+    var reconnection: Reconnection { Reconnection(request, request.retry ?? pipeline.time.retry) }
 
     /// Connects.
     ///

@@ -88,7 +88,7 @@ final class ContentDecoder {
             case .tooLarge: (.bodyTooLarge, Expansion.reason)
             case .invalid, .stopped: (.badResponse, "\(coding) is broken: try again, or ask for the coding identity")
             }
-        return TransportError(code, "\(request.originText): \(reason)", requestMayHaveBeenSent: true)
+        return TransportError(code, "\(request.originText): \(reason)", serverMayHaveActed: true)
     }
 }
 #endif

@@ -62,7 +62,7 @@ import Testing
                 count += 1
                 return count == 1
             }
-            if isFirst { throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true) }
+            if isFirst { throw TransportError(.connectionLost, "lost", serverMayHaveActed: true) }
             return .stub(status: 404)
         }
         var request = Request("http://h/cities", method: .delete)
@@ -77,7 +77,7 @@ import Testing
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .post else { return .stub(headers: [.cacheControl: "max-age=60"]) }
-            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
+            throw TransportError(.connectionLost, "lost", serverMayHaveActed: isSent)
         }
         #expect(try await askedAfterFailure(temporary.engine(transport)) == asked)
     }
@@ -103,7 +103,7 @@ import Testing
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .delete else { return .stub(headers: [.cacheControl: "max-age=60"]) }
-            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
+            throw TransportError(.connectionLost, "lost", serverMayHaveActed: isSent)
         }
         let clock = TestClock()
         var configuration = Engine.Configuration(testing: transport, clock: clock, store: temporary)
@@ -124,7 +124,7 @@ import Testing
     ) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .post else { return .stub(headers: [.cacheControl: "max-age=60"]) }
-            if isLost { throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true) }
+            if isLost { throw TransportError(.connectionLost, "lost", serverMayHaveActed: true) }
             return .stub()
         }
         let (engine, failures) = (temporary.engine(transport), Guarded(0))

@@ -285,7 +285,7 @@ private final class WaitingClient: GatewayClient {
         await untilTrue { server.count == 1 }
         server.push("first")
         await untilTrue { clients.allSatisfy { $0.text == "first" } }
-        server.finish(throwing: TransportError(.connectionLost, "broken", requestMayHaveBeenSent: true))
+        server.finish(throwing: TransportError(.connectionLost, "broken", serverMayHaveActed: true))
         for task in tasks { await #expect(throws: ConnectionError.self) { try await task.value } }
         await engine.cache?.flush()
         #expect(try engine.cache?.count(.all) == 0 && server.count == 1)
@@ -339,7 +339,7 @@ private final class WaitingClient: GatewayClient {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()
-            throw TransportError(.cannotConnect, "down", requestMayHaveBeenSent: false)
+            throw TransportError(.cannotConnect, "down", serverMayHaveActed: false)
         }
         let engine = engine(transport)
         let observation = observation(of: engine)

@@ -128,7 +128,7 @@ private final class GatewayRun: Sendable {
         for start in stride(from: 0, to: isBroken ? size / 2 : size, by: 50_000) {
             continuation.yield(Data(repeating: UInt8(place), count: min(50_000, size - start)))
         }
-        let broken = TransportError(.connectionLost, "broken", requestMayHaveBeenSent: true)
+        let broken = TransportError(.connectionLost, "broken", serverMayHaveActed: true)
         continuation.finish(throwing: isBroken ? broken : nil)
         return TransportResponse(status: .ok, headers: headers, body: BodyStream(stream))
     }

@@ -63,12 +63,12 @@ final class HeldTransport: Transport {
 
     func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         guard let number = add(request) else {
-            throw TransportError(.closed, "the transport is closed", requestMayHaveBeenSent: false)
+            throw TransportError(.closed, "the transport is closed", serverMayHaveActed: false)
         }
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { wait(for: number, $0) }
         } onCancel: {
-            settle(number, .failure(TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)))
+            settle(number, .failure(TransportError(.cancelled, "canceled", serverMayHaveActed: true)))
         }
         return try outcome.get()
     }
@@ -78,7 +78,7 @@ final class HeldTransport: Transport {
             state.isClosed = true
             return state.exchanges.keys.sorted()
         }
-        let error = TransportError(.closed, "the transport is closed", requestMayHaveBeenSent: true)
+        let error = TransportError(.closed, "the transport is closed", serverMayHaveActed: true)
         for number in numbers {
             settle(number, .failure(error))
             end(number, with: error)

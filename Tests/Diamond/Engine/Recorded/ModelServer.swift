@@ -63,9 +63,9 @@ struct ModelServer {
         case .busy: .whole(.stub(status: 503, body: "busy"))
         case .busyForLong: .whole(.stub(status: 503, headers: [.retryAfter: "2"], body: "busy"))
         case .throttled: .whole(.stub(status: 429, body: "slower"))
-        case .refused: .failure(TransportError(.cannotConnect, "refused", requestMayHaveBeenSent: false))
-        case .lost: .failure(TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true))
-        case .tooSlow: .failure(TransportError(.timedOut, "slow", requestMayHaveBeenSent: true))
+        case .refused: .failure(TransportError(.cannotConnect, "refused", serverMayHaveActed: false))
+        case .lost: .failure(TransportError(.connectionLost, "lost", serverMayHaveActed: true))
+        case .tooSlow: .failure(TransportError(.timedOut, "slow", serverMayHaveActed: true))
         }
     }
 

@@ -148,7 +148,7 @@ final class RecordedCall: Sendable {
 
     private static func text(cause: any Error) -> String {
         switch cause {
-        case let error as TransportError: "\(error.code)\(error.requestMayHaveBeenSent ? ", sent" : "")"
+        case let error as TransportError: "\(error.code)\(error.serverMayHaveActed ? ", sent" : "")"
         case let error as ReplayError: "\(error.code)"
         case let error as ConnectionError: "\(error.code)"
         default: "\(type(of: cause))"

@@ -191,7 +191,7 @@ extension RecordedRun {
             return "answer \(name) \(mood)"
         }
         let isBroken = mood != .good && mood != .half && mood != .slowHalf
-        let error = TransportError(.truncatedBody, "broken", requestMayHaveBeenSent: true)
+        let error = TransportError(.truncatedBody, "broken", serverMayHaveActed: true)
         for held in group { transport.end(held.number, with: isBroken ? error : nil) }
         return "\(isBroken ? "break" : "end") body \(name)"
     }

@@ -44,7 +44,7 @@ import Testing
     private static func answer(_ verdict: StatusCase, breaking code: TransportError.Code) -> TransportResponse {
         let pieces = AsyncThrowingStream<Data, any Error> { body in
             body.yield(Data("{".utf8))
-            body.finish(throwing: TransportError(code, "the body broke", requestMayHaveBeenSent: true))
+            body.finish(throwing: TransportError(code, "the body broke", serverMayHaveActed: true))
         }
         return TransportResponse(
             status: .init(code: verdict.status), headers: verdict.headers, body: BodyStream(pieces))
@@ -60,7 +60,7 @@ import Testing
         let engine = fixture.engine()
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(.durable)) }
         // Callers that wait for the body learn that it is missing.
-        let broken = ConnectionError(TransportError(code, "", requestMayHaveBeenSent: true)).code
+        let broken = ConnectionError(TransportError(code, "", serverMayHaveActed: true)).code
         #expect(error?.code == (verdict.isFinal ? broken : .queued))
         let job = try job(engine)
         #expect(job.state == verdict.state && job.reason == verdict.reason && job.status == verdict.status)

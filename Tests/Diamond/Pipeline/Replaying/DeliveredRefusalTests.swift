@@ -109,7 +109,7 @@ import Testing
     {
         fixture.serve { _ in
             let pieces = AsyncThrowingStream<Data, any Error> { body in
-                body.finish(throwing: TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true))
+                body.finish(throwing: TransportError(.connectionLost, "lost", serverMayHaveActed: true))
             }
             return TransportResponse(status: .init(code: 422), headers: [:], body: BodyStream(pieces))
         }

@@ -125,7 +125,7 @@ import Testing
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
             hasEnded.open()
-            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+            throw TransportError(.cancelled, "canceled", serverMayHaveActed: true)
         }
         let engine = fixture.engine()
         let request = fixture.note(.durable)

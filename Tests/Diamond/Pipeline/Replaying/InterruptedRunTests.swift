@@ -60,7 +60,7 @@ import Testing
         { _ throws(TransportError) in
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
-            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+            throw TransportError(.cancelled, "canceled", serverMayHaveActed: true)
         }
     }
 

@@ -93,7 +93,7 @@ import Testing
         let setting = Guarded<TimeInterval>(0)
         fixture.serve { _ throws(TransportError) in
             setting.withLock { $0 = -3600 }
-            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+            throw TransportError(.connectionLost, "lost", serverMayHaveActed: true)
         }
         let engine = fixture.engine { [clock = fixture.clock] in
             $0.now = { clock.date + setting.withLock { $0 } }

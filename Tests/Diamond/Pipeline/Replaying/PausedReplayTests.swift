@@ -148,7 +148,7 @@ import Testing
                 $0 += 1; return $0 == 1
             }
             guard moment.isLost, isFirst else { return .stub(status: 200) }
-            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+            throw TransportError(.connectionLost, "lost", serverMayHaveActed: true)
         }
         let connection = engine.connection(for: fixture.note(ReplayPolicy(moment.mode), method: .put))
         let observation = engine.activity.observe { event in

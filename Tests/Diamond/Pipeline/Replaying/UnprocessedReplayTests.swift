@@ -70,7 +70,7 @@ import Testing
     @Test(arguments: [false, true])
     func `a durable request canceled between attempts is unprocessed if none was sent`(isSent: Bool) async throws {
         fixture.serve { _ throws(TransportError) in
-            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
+            throw TransportError(.connectionLost, "lost", serverMayHaveActed: isSent)
         }
         let engine = fixture.engine { $0.draw = { 0.5 } }
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))

@@ -54,7 +54,7 @@ import Testing
         try await queue.enqueue(request())
         await (try engine.replayer()).replay()
         fixture.serve { _ throws(TransportError) in
-            throw TransportError(.cannotConnect, "the-failure", requestMayHaveBeenSent: false)
+            throw TransportError(.cannotConnect, "the-failure", serverMayHaveActed: false)
         }
         try await queue.enqueue(request())
         await (try engine.replayer()).replay()

@@ -122,7 +122,7 @@ import Testing
         try await kind.run { transport, server in
             let error = await transport.failure(of: TransportRequest(url: server.url("wire/reset?after=10")))
             kind.withShortcoming(.resetBody) { #expect(error?.code == .connectionLost) }
-            #expect(error?.requestMayHaveBeenSent == true)
+            #expect(error?.serverMayHaveActed == true)
         }
     }
 

@@ -17,7 +17,7 @@ import Testing
                 let error = await #expect(throws: TransportError.self) {
                     try await response.body.collect(limit: 64 << 20)
                 }
-                #expect(error?.code == .bodyTooLarge && error?.requestMayHaveBeenSent == true)
+                #expect(error?.code == .bodyTooLarge && error?.serverMayHaveActed == true)
                 kind.withShortcoming(.unseenExpansion) {
                     #expect(error?.message.contains("times its bytes on the wire") == true)
                 }

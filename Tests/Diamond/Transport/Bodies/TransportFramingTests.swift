@@ -115,7 +115,7 @@ import Testing
         try await kind.run { transport, _ in
             await kind.withShortcoming(.endlessExtensions, isHanging: true) {
                 let error = await transport.failure(of: TransportRequest(url: server.base))
-                #expect(error?.code == .badResponse && error?.requestMayHaveBeenSent == true)
+                #expect(error?.code == .badResponse && error?.serverMayHaveActed == true)
                 #expect(error?.message.contains("extensions") == true)
             }
         }

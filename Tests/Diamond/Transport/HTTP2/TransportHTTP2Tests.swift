@@ -166,7 +166,7 @@ struct TransportHTTP2Tests {
             await kind.withShortcoming(.quietReset, if: end == .quiet && length == nil) {
                 let error = await #expect(throws: TransportError.self) { _ = try await pieces.next() }
                 #expect([.connectionLost, .truncatedBody].contains(error?.code))
-                #expect(error?.requestMayHaveBeenSent == true)
+                #expect(error?.serverMayHaveActed == true)
             }
         }
     }
@@ -179,7 +179,7 @@ struct TransportHTTP2Tests {
             Self.end(exchange, by: end)
         } _: { transport, server in
             let error = await transport.failure(of: TransportRequest(method: .post, url: server.base))
-            #expect(error?.code == .connectionLost && error?.requestMayHaveBeenSent == true)
+            #expect(error?.code == .connectionLost && error?.serverMayHaveActed == true)
         }
     }
 }

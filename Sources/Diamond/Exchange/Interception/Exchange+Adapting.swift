@@ -1,0 +1,75 @@
+import HTTPTypes
+
+/// The request of one attempt, with cookies, and as interceptors have changed it.
+struct AdaptedRequest: Sendable {
+    /// The request that is sent: for the rest, if the exchange continues a partial response.
+    var request: TransportRequest
+    /// Whether the request has credentials of an unknown user now.
+    var isPersonal = false
+    /// ``ReceivedResponse/adaptedHeaders``.
+    var adaptedHeaders: Set<String> = []
+    /// The cookie jar's number of removals when the request's cookies were read; `nil` without a cookie jar.
+    var removals: Int?
+    /// The part of the attempt's time that interceptors have spent.
+    var spent = Duration.zero
+}
+
+/// The changes that cookies and interceptors make to a request, and their effect on its response.
+extension Exchange {
+    /// Returns a request with the jar's cookies for its URL, also after a redirect to another origin. A request with a
+    /// `Cookie` header of its own gets no others.
+    ///
+    /// - Parameter request: the request of the options, or one for the rest of a response.
+    func withCookies(_ request: TransportRequest) -> AdaptedRequest {
+        guard let jar = environment.cookies else { return AdaptedRequest(request: request) }
+        // Read before the cookies: if they are removed from now on, as at a logout, the response must not set them
+        // again.
+        var adapted = AdaptedRequest(request: request, removals: jar.removals)
+        guard request.headers[.cookie] == nil,
+            let cookies = jar.field(for: request.url, of: options.identity, at: environment.date)
+        else { return adapted }
+        adapted.request.headers.append(cookies)
+        adapted.isPersonal = options.identity == nil
+        return adapted
+    }
+
+    /// Returns the request as changed by the interceptors. A redirect to another origin is sent without credentials,
+    /// including those that interceptors add.
+    ///
+    /// - Parameter number: the number of the attempt, 1 for the first.
+    func adapted(_ outgoing: AdaptedRequest, number: Int) async throws(ConnectionError) -> AdaptedRequest {
+        let rules = options.rules
+        var request = try await environment.interceptors.adapt(outgoing.request, attempt: number)
+        let added = AddedCredentials(request, from: outgoing.request, rules: rules)
+        if options.isForeign { added.remove(from: &request, restoring: outgoing.request, rules: rules) }
+        // The response to a request whose credentials were removed is not for callers that send them.
+        let isPersonal = added.hasRemoved || !added.isEmpty && (options.isForeign || options.identity == nil)
+        let headers = adaptedHeaders(request.headers, from: outgoing.request.headers)
+        var adapted = AdaptedRequest(request: request, isPersonal: outgoing.isPersonal)
+        if isRedirected(request, from: outgoing.request) {
+            request.headers[.cookie] = nil
+            adapted = withCookies(request)
+        }
+        adapted.removals = outgoing.removals
+        adapted.isPersonal = adapted.isPersonal || isPersonal
+        adapted.adaptedHeaders = headers
+        return adapted
+    }
+
+    /// Whether an interceptor has changed the URL to one that other cookies of the jar are for.
+    private func isRedirected(_ adapted: TransportRequest, from outgoing: TransportRequest) -> Bool {
+        request.headers[.cookie] == nil && adapted.headers[.cookie].isExactly(outgoing.headers[.cookie])
+            && adapted.url != outgoing.url && CookieOrigin(adapted.url) != CookieOrigin(outgoing.url)
+    }
+
+    /// Returns the changed headers' names in lower case, without the credentials that the identity stands for.
+    private func adaptedHeaders(_ adapted: HTTPFields, from outgoing: HTTPFields) -> Set<String> {
+        guard !adapted.isExactly(outgoing) else { return [] }
+        let names = Set((adapted + outgoing).map(\.name)).filter {
+            !adapted[values: $0].isExactly(outgoing[values: $0])
+        }
+        // The identity stands for credentials, but not for the other contents of cookies.
+        let unkeyed = names.filter { options.identity == nil || $0 == .cookie || !options.rules.isReplaced($0) }
+        return Set(unkeyed.map(\.canonicalName))
+    }
+}

@@ -1,0 +1,88 @@
+import HTTPTypes
+
+/// An exchange that may be on the wire: its request, and all that its attempts and the storing of its response need.
+final class AdmittedExchange: ExchangeOptions {
+    /// The request, with the instant at which it is sent.
+    let sent: ExchangeRequest
+    /// The start of the request's time, by the exchange clock.
+    let begin: Int64
+    /// Records the body for the cache; `nil` if it is never stored.
+    let bodyRecorder: BodyRecorder?
+    let recorder: (any BodyRecording)?
+    let policy: RetryPolicy
+    let isAnsweredOffline: Bool
+    /// The reason why the request is sent; `nil` without a cache.
+    let forwardReason: CacheStatus.ForwardReason?
+    private let receive: @Sendable (ExchangeEvent) -> Void
+    private let admission: Admission
+    private let store: ResponseStore
+
+    /// - Parameters:
+    ///   - begin: the start of the request's time.
+    ///   - report: receives the events of the exchange.
+    /// - Throws: `timedOut` if no time is left.
+    init(
+        _ sent: ExchangeRequest,
+        since begin: Int64,
+        in pipeline: Pipeline,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
+    ) throws(ConnectionError) {
+        let plan = sent.plan
+        let context = plan.context
+        self.sent = sent
+        self.begin = begin
+        receive = report
+        admission = pipeline.admission
+        store = pipeline.store
+        bodyRecorder = BodyRecorder(plan, in: store, environment: pipeline.exchangeEnvironment)
+        recorder =
+            bodyRecorder ?? context.caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) }
+        policy = try pipeline.time.policy(of: context.resolved, since: plan.begin)
+        isAnsweredOffline = store.lookup.isAnsweredOffline(plan)
+        forwardReason = store.lookup.forwardReason(for: context, stored: plan.stored?.response)
+    }
+
+    var plan: ExchangePlan { sent.plan }
+    var context: RequestContext { plan.context }
+
+    // MARK: For the attempts
+
+    var request: TransportRequest { sent.request }
+    var url: String { context.url }
+    var origin: String { context.permitScope.origin }
+    var activity: Activity { admission.activity }
+    var scope: ActivityScope { plan.scope(in: admission.activity) }
+    var identity: String? { context.wire.identity }
+    var rules: KeyRules { admission.builder.environment.rules.adding(context.wire) }
+    var isForeign: Bool { context.traits.contains(.foreign) }
+    var isContinuable: Bool { context.isContinuable && sink?.isContinuable ?? true }
+    var sink: (any BodySink)? { context.caller.sink }
+    var cacheStatus: CacheStatus? { forwardReason.map { CacheStatus(forwardReason: $0) } }
+    var upload: Upload? { context.caller.upload }
+    var gate: SendGate? { context.caller.gate }
+    var canRenewCredentials: Bool { admission.builder.canRenewCredentials(of: sent) }
+
+    func isForSink(_ status: HTTPResponse.Status) -> Bool {
+        guard let sink else { return false }
+        guard sink.takesEveryStatus else { return status.kind == .successful }
+        return status == .notModified ? !plan.mayBeConfirmed : !store.lookup.isReplaced(status, for: plan)
+    }
+
+    func bodyLimit(in environment: ExchangeEnvironment) -> Int { context.bodyLimit(in: environment) }
+
+    /// Only the runs of connections with an unsafe method are checked. A pause ends other runs at once, or leaves the
+    /// exchange to the callers that share it. The hop after a redirect is not given up, because the next run would
+    /// begin with the first hop.
+    func beginIfAllowed() -> Bool {
+        guard let run = context.caller.run, !context.wire.method.isSafe, !context.traits.contains(.redirected) else {
+            return true
+        }
+        return run.beginIfAllowed()
+    }
+
+    func renewedRequest() async throws(ConnectionError) -> TransportRequest {
+        try await admission.builder.renewedRequest(of: sent)
+    }
+
+    func report(_ event: ExchangeEvent) { receive(event) }
+}
