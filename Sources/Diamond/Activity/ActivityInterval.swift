@@ -9,7 +9,7 @@ public struct ActivityInterval: Identifiable, Sendable {
 
         let name: Name
 
-        /// A connection, from when it is enqueued until it has finished; or a call that contacts a server, until its
+        /// A connection, from when it is started until it has finished; or a call that contacts a server, until its
         /// response is returned.
         public static let request = Kind(name: .request)
         /// A wait for a permit.

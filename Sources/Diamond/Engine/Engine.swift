@@ -9,7 +9,7 @@ import Foundation
 ///
 /// Create one and retain it. Close it before a short-lived program ends. Several engines, in one process or in many,
 /// may share a store. If the engine is deallocated without ``close(within:)``, running connections finish. Connections
-/// that are paused, or in a paused lane, are canceled. So are those that wait for a connection that was never enqueued
+/// that are paused, or in a paused lane, are canceled. So are those that wait for a connection that was never started
 /// and is no longer referenced.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
@@ -93,16 +93,16 @@ public final class Engine: Sendable {
     ///   queued because of it (``Request/replay``): then the error is `queued`.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {
         if let response = pipeline.responseInMemory(to: request) { return response }
-        return try await response(to: request, handler: nil, connection: enqueueIfSerial(request, handler: nil))
+        return try await response(to: request, handler: nil, connection: startIfSerial(request, handler: nil))
     }
 
-    /// Enqueues a request of a serial lane as a connection, before any suspension, so that requests keep their order.
+    /// Starts a request of a serial lane as a connection, before any suspension, so that requests keep their order.
     ///
     /// - Returns: the connection; `nil` if the lane is not serial.
-    func enqueueIfSerial(_ request: Request, handler: ResponseHandler?) -> Connection? {
+    func startIfSerial(_ request: Request, handler: ResponseHandler?) -> Connection? {
         guard lanes.isSerial(request.lane) else { return nil }
         let connection = connection(for: request, handler: handler)
-        enqueue(connection)
+        start(connection)
         return connection
     }
 

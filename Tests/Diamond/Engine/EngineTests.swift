@@ -428,8 +428,8 @@ import Testing
     @Test func `an engine cancels requests of a key, however they were written, and no others`() async throws {
         let engine = temporary.engine(StubTransport.silent(), clock: clock)
         let request = Request("http://h/a", parameters: ["b": 1, "c": 2])
-        let same = [request, Request("http://h/a?c=2&b=1")].map { engine.enqueue($0) }
-        let other = engine.enqueue(Request("http://h/b"))
+        let same = [request, Request("http://h/a?c=2&b=1")].map { engine.start($0) }
+        let other = engine.start(Request("http://h/b"))
         let key = try await engine.key(of: request)
         #expect(await engine.cancel(key) == 2)
         await untilTrue { same.allSatisfy(\.isFinished) }
@@ -453,8 +453,8 @@ import Testing
         var configuration = Engine.Configuration(testing: StubTransport.silent())
         configuration.credentials = HangingProvider(gate: gate)
         let engine = Engine(configuration)
-        let slow = engine.enqueue(Request("http://h/slow"))
-        let connection = engine.enqueue(Request("http://h/a"))
+        let slow = engine.start(Request("http://h/slow"))
+        let connection = engine.start(Request("http://h/a"))
         let key = try await engine.key(of: connection.request)
         let canceling = Task { await engine.cancel(key) }
         await untilTrue { connection.isFinished }

@@ -34,7 +34,7 @@ import Testing
         _ = try await Self.$caller.withValue("anna") {
             switch way {
             case .sharing, .refresh: try await engine.send(request)
-            case .connection: try await engine.enqueue(Request("http://h/", method: .post)).response
+            case .connection: try await engine.start(Request("http://h/", method: .post)).response
             }
         }
         await engine.settle()

@@ -260,7 +260,7 @@ import Testing
         clock.advance(by: 61)
         let file = temporary.directory.appending(path: "download")
         let connection = SelectiveConnection(Request(server.url, cache: .staleWhileRevalidate), to: file)
-        engine.enqueue(connection)
+        engine.start(connection)
         #expect(try await connection.download.size == 5)
         await engine.settle()
         #expect(server.count == 2)

@@ -305,7 +305,7 @@ import Testing
             return .stub(headers: [.cacheControl: "max-age=60"])
         }
         let engine = temporary.engine(transport)
-        let connection = engine.enqueue(other("/x?t=5"))
+        let connection = engine.start(other("/x?t=5"))
         await untilTrue { transport.requests.count == 1 }
         if isChange {
             _ = try await engine.send(Request("http://h/x", method: .put))
