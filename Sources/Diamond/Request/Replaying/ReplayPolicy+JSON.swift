@@ -33,7 +33,10 @@ extension ReplayPolicy {
         expiry = try form.duration("expiry", default: expiry)
         keyLifetime = try form.duration("keyLifetime", default: keyLifetime)
         unique = try form.string("unique")
-        if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
+        if let name = try form.string("uniqueness") {
+            // Earlier versions wrote `replace` also by the name that other queues use.
+            uniqueness = name == "appendAfterRunning" ? .replace : try form.choice(name, for: "uniqueness")
+        }
         kind = try form.string("kind")
         call = try Self.call(&form)
         storesAnswer = try Self.bool("keepsAnswer", in: &form)
