@@ -158,10 +158,10 @@ public final class Engine: Sendable {
     /// Erases the entries stored for a request.
     ///
     /// - Returns: `false` if there were none.
-    /// - Throws: ``ConnectionError`` if the request cannot be sent, ``CacheError`` if the store cannot be written.
+    /// - Throws: ``ConnectionError``: if the store cannot be written, `other` with the ``CacheError`` as the cause.
     @discardableResult
     @concurrent
-    public func purge(_ request: Request) async throws -> Bool {
+    public func purge(_ request: Request) async throws(ConnectionError) -> Bool {
         try await revoke(request, isErasure: true)
     }
 
@@ -171,15 +171,19 @@ public final class Engine: Sendable {
     /// - Throws: the errors of ``purge(_:)->Bool``.
     @discardableResult
     @concurrent
-    public func invalidate(_ request: Request) async throws -> Bool {
+    public func invalidate(_ request: Request) async throws(ConnectionError) -> Bool {
         try await revoke(request, isErasure: false)
     }
 
-    private func revoke(_ request: Request, isErasure: Bool) async throws -> Bool {
+    private func revoke(_ request: Request, isErasure: Bool) async throws(ConnectionError) -> Bool {
         let key = try await key(of: request)
         // Canceled exchanges may still be storing their partial responses.
         await pipeline.store.locks.waitForCanceled()
-        return try await isErasure ? purge(.key(key)) > 0 : invalidate(.key(key)) > 0
+        do throws(CacheError) {
+            return try await isErasure ? purge(.key(key)) > 0 : invalidate(.key(key)) > 0
+        } catch {
+            throw ConnectionError(.other, error.message, cause: error)
+        }
     }
 
     /// Erases the stored entries of a selection (``Cache/purge(_:)-(CacheSelection)``). Observed queries among them are
