@@ -302,7 +302,7 @@ import UnixSignals
         request.tags = ["cities"]  // to invalidate by
         let shown = try await engine.send(request)
         if shown.source == .stale {
-            await engine.settle(request)  // until its refresh in the background has ended
+            await engine.waitForRefresh(of: request)  // until its refresh in the background has ended
             print(try await engine.send(request).source)  // cache, if the server was reached
         }
 

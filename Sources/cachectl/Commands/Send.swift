@@ -47,7 +47,7 @@ struct Send: AsyncParsableCommand {
         let outcome = await Self.send(request, with: engine)
         // Printed first, because closing the store may wait for another process that writes.
         let printing = Result { try print(outcome) }
-        await engine.settle()
+        await engine.waitForRefreshes()
         await engine.close()
         withExtendedLifetime(observation) {}
         try printing.get()

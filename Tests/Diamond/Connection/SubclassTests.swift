@@ -250,7 +250,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         clock.advance(by: 4000)
         let connection = CityConnection(Request("http://h/", cache: .staleWhileRevalidate))
         #expect(try await run(connection, by: engine).get().source == .stale)
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(transport.requests.count == 2)
         // The refresh runs at the same time as the answer is delivered.
         await untilTrue { connection.asked.count == 4 }

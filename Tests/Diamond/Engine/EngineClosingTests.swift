@@ -158,15 +158,15 @@ import Testing
             server.landAll()
             _ = try await first.response
         }
-        await engine.settle(requests[0])
+        await engine.waitForRefresh(of: requests[0])
         clock.advance(by: .seconds(1))
         for request in requests { #expect(try await engine.send(request).source == .stale) }
         await untilTrue { server.flying.count == 2 }
-        let waiting = (0..<3).map { _ in Task { await engine.settle(requests[0]) } }
+        let waiting = (0..<3).map { _ in Task { await engine.waitForRefresh(of: requests[0]) } }
         server.land(server.flying.first { $0.hasSuffix("/0") } ?? "")
         for task in waiting { await task.value }
         #expect(server.flying.count == 1)
-        let canceled = Task { await engine.settle(requests[1]) }
+        let canceled = Task { await engine.waitForRefresh(of: requests[1]) }
         canceled.cancel()
         await canceled.value
         await engine.close()

@@ -214,7 +214,7 @@ import Testing
         _ = try await engine.send(Request("http://h/"))
         if policy == .staleWhileRevalidate { clock.advance(by: 61) }
         _ = try await engine.send(Request("http://h/", cache: policy))
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).source == .generated)
         await engine.cache?.flush()
         #expect(try engine.cache?.count(.all) == 0)
@@ -350,7 +350,7 @@ import Testing
         clock.advance(by: 5)
         let stale = try await engine.send(request)
         #expect(stale.source == .stale && stale.text == "1")
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
@@ -361,12 +361,12 @@ import Testing
         clock.advance(by: 5)
         engine.lanes.pauseAll()
         #expect(try await engine.send(request).source == .stale)
-        let settling = Task { await engine.settle() }
+        let settling = Task { await engine.waitForRefreshes() }
         settling.cancel()
         await settling.value
         #expect(engine.activity.counts.refreshing == 1)
         engine.lanes.resumeAll()
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(engine.activity.counts.refreshing == 0)
     }
 

@@ -140,7 +140,7 @@ import Testing
             server.land("http://h/\(number)")
         }
         for connection in [busy, urgent] { _ = try await connection.response }
-        await engine.settle()
+        await engine.waitForRefreshes()
     }
 
     @Test func `lanes let a waiting request become more urgent`() async throws {

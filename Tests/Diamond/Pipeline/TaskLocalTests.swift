@@ -37,7 +37,7 @@ import Testing
             case .connection: try await engine.start(Request("http://h/", method: .post)).response
             }
         }
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(!seen.withLock { $0 }.isEmpty && seen.withLock { $0.allSatisfy { $0 == "nobody" } })
     }
 }

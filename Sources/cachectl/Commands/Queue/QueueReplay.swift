@@ -134,7 +134,7 @@ struct QueueReplay: AsyncParsableCommand {
         let interruption = Interruption { replayer.stop() }
         let summary = watch ? await replayer.run() : await replayer.replay()
         interruption.end()
-        await engine.settle()
+        await engine.waitForRefreshes()
         withExtendedLifetime(observation) {}
         return summary
     }
