@@ -43,13 +43,15 @@ struct Cachectl: AsyncParsableCommand {
 }
 
 extension Cachectl {
-    /// Runs the command. Unlike the parser's `main`, escapes control characters in messages that repeat arguments.
+    /// Runs the command. Unlike the parser's `main`, escapes control characters in messages that repeat arguments, and
+    /// reports errors of Diamond with their exit codes.
     static func main() async {
         do {
             try Arguments.check()
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch {
+            let error = Failure.reported(error)
             let text = fullMessage(for: error)
             let code = exitCode(for: error)
             if !text.isEmpty { code.isSuccess ? Output.lines(text) : Output.notes(text) }

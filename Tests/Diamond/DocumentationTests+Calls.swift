@@ -163,15 +163,15 @@ extension DocumentationTests {
     }
 
     private func connections(of engine: Engine) async throws {
-        let login = engine.enqueue(Login(user: "ann"))
+        let login = engine.start(Login(user: "ann"))
         let profile = engine.connection(for: GetProfile())
         profile.addDependency(login) { request, login in
             request.headers[.authorization] = "Bearer " + login.token
         }
-        engine.enqueue(profile)
+        engine.start(profile)
         print(try await profile.output.name)
 
-        let calls = engine.enqueue(["Kyoto", "Nara"].map { GetCity(name: $0) })  // all at once
+        let calls = engine.start(["Kyoto", "Nara"].map { GetCity(name: $0) })  // all at once
         for call in calls { print(try await call.output.id) }
 
         let city = engine.connection(for: GetCity(name: "Kyoto"))

@@ -90,7 +90,7 @@ import UnixSignals
         print(cities)
 
         request.parameters["page"] = 2  // a value: change it, send it again
-        let connection = engine.enqueue(request)  // or run it as an Operation, with dependencies
+        let connection = engine.start(request)  // or run it as an Operation, with dependencies
         print(try await connection.response.source)
 
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
@@ -179,8 +179,8 @@ import UnixSignals
         cities.addDependency(login) { request, response in
             request.headers[.authorization] = "Bearer " + response.text
         }
-        engine.enqueue(cities)
-        engine.enqueue(login)
+        engine.start(cities)
+        engine.start(login)
         let response = try await cities.response
         print(response)
     }
@@ -200,7 +200,7 @@ import UnixSignals
 
         var request = Request("https://api.example.com/cities")
         request.lane = .api
-        engine.enqueue(request)
+        engine.start(request)
     }
 
     private func holding(_ engine: Engine) async throws {
@@ -210,7 +210,7 @@ import UnixSignals
     }
 
     private func pausing(_ engine: Engine) async {
-        let report = engine.enqueue(Request("https://api.example.com/report"))
+        let report = engine.start(Request("https://api.example.com/report"))
         report.pause()
         report.resume()
         for await state in report.states { print(state) }  // ready, executing, waiting, paused, finished
@@ -218,7 +218,7 @@ import UnixSignals
 
     private func batches(of engine: Engine, names: [String]) async {
         let batch = engine.batch(names.map { Request("https://api.example.com/cities/\($0)") })
-        engine.enqueue(batch)
+        engine.start(batch)
         for await item in batch.items {
             print(names[item.index], item.result, "\(batch.completed) of \(batch.count)")
         }
@@ -230,14 +230,14 @@ import UnixSignals
         }
         let report = engine.connection(for: Request("https://api.example.com/report", method: .post))
         report.addDependency(all.operation)
-        engine.enqueue(all)
-        engine.enqueue(report)
+        engine.start(all)
+        engine.start(report)
     }
 
     private func typedBatch(of engine: Engine) async throws {
         let connections = ["Kyoto", "Nara"].map { engine.connection(for: GetCity(name: $0)) }
         let typed = Batch(connections)
-        engine.enqueue(typed)
+        engine.start(typed)
         for await progress in typed.progress { print(progress.completed, "of", progress.count) }
         for connection in connections { print(try await connection.output.id) }
     }
@@ -302,7 +302,7 @@ import UnixSignals
         request.tags = ["cities"]  // to invalidate by
         let shown = try await engine.send(request)
         if shown.source == .stale {
-            await engine.settle(request)  // until its refresh in the background has ended
+            await engine.waitForRefresh(of: request)  // until its refresh in the background has ended
             print(try await engine.send(request).source)  // cache, if the server was reached
         }
 
@@ -486,7 +486,7 @@ import UnixSignals
 
         let saved = try connection.snapshot.json()
         let again = engine.connection(from: try ConnectionSnapshot(json: saved))
-        engine.enqueue(again)
+        engine.start(again)
     }
 
     // @unchecked: a lock guards its own state.
@@ -656,7 +656,7 @@ import UnixSignals
             let sent = try await engine.send(Request("https://api.example.com/forms", method: .post, body: form))
             print(sent.status)
 
-            let upload = engine.enqueue(Request("https://api.example.com/forms", method: .post, body: form))
+            let upload = engine.start(Request("https://api.example.com/forms", method: .post, body: form))
             for await progress in upload.progress { print(progress.fractionCompleted ?? 0) }
             print(try await upload.response.status)
         }
@@ -696,7 +696,7 @@ import UnixSignals
         print(download.size)
         do {
             let request = Request("https://api.example.com/cities.zip")
-            let connection = engine.enqueue(request, to: file).onResult { result in
+            let connection = engine.start(request, to: file).onResult { result in
                 print(result)
             }
             connection.pause()
@@ -707,7 +707,7 @@ import UnixSignals
             let download = engine.connection(for: Request("https://api.example.com/cities.zip"), to: file)
             download.queuePriority = .low
             download.addDependency(login)
-            engine.enqueue(download)
+            engine.start(download)
             print(try await download.download.size)
         }
     }

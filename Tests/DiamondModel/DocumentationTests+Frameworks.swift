@@ -25,16 +25,16 @@ extension DocumentationTests {
         let connection = engine.connection(for: request)  // DiamondConnection
         connection.addDependency(login)  // queued with dependencies
         connection.onResult { result in print(result) }  // callback
-        engine.enqueue(connection)
+        engine.start(connection)
         connection.pause()
         print(connection.isExecuting, connection.isFinished, connection.isPaused)
         connection.resume()
         for await state in connection.states { print(state) }  // KVO of the state, functional reactive programming
         let archive = try connection.snapshot.json()  // NSCoding: does not change the connection
         let restored = engine.connection(from: try ConnectionSnapshot(json: archive))
-        engine.enqueue(connection.copied())  // NSCopying: with the original request
+        engine.start(connection.copied())  // NSCopying: with the original request
         let batch = engine.batch([request, second])  // grouped batch work
-        engine.enqueue(batch)
+        engine.start(batch)
         print("\(batch.completed) of \(batch.count)")
         print(restored)
     }
@@ -487,7 +487,7 @@ extension DocumentationTests {
         var request = Request("cities")
         var configuration = Engine.Configuration()
         do {
-            let connection = engine.enqueue(request)  // AFHTTPRequestOperation, AFJSONRequestOperation
+            let connection = engine.start(request)  // AFHTTPRequestOperation, AFJSONRequestOperation
             connection.pause()  // pause
             connection.resume()  // resume: Range and If-Range, and the response is checked
             print(connection.state)  // AFOperationState
@@ -495,7 +495,7 @@ extension DocumentationTests {
             engine.send(request, on: .main) { result in print(result) }  // setCompletionBlockWithSuccess:failure:
             engine.send(Request("cities")) { result in print(result) }  // getPath:parameters:success:failure:
             for await progress in connection.progress { print(progress.received) }  // setDownloadProgressBlock:
-            let download = engine.enqueue(request, to: file)  // outputStream
+            let download = engine.start(request, to: file)  // outputStream
             let upload = try await engine.upload(request, from: UploadSource(once: stream))  // inputStream
             let again = connection.retry()  // copy, for a retry
             let archive = try connection.snapshot.json()  // encodeWithCoder: does not pause it
@@ -503,7 +503,7 @@ extension DocumentationTests {
             engine.cancel { $0.request.method == .get && $0.request.url == "cities" }
             // enqueueBatchOfHTTPRequestOperationsWithRequests:progressBlock:completionBlock:
             let batch = engine.batch(requests)
-            engine.enqueue(batch)
+            engine.start(batch)
             for await progress in batch.progress { print(progress.completed, progress.count) }  // progressBlock
             print(await batch.results.count)  // completionBlock: after all callbacks
             do throws(ConnectionError) {

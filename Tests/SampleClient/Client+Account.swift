@@ -4,10 +4,10 @@ extension Client {
     /// Signs a user in. The profile is requested with the token of the login, and proves that the server accepts it.
     func login(_ user: String, password: String) async throws {
         if let user = session.user { throw Failure("\(user) is signed in: SampleClient logout") }
-        let login = engine.enqueue(Login(user: user, password: password))
+        let login = engine.start(Login(user: user, password: password))
         let profile = engine.connection(for: GetProfile())
         profile.addDependency(login) { [session] _, login in session.begin(login) }
-        engine.enqueue(profile)
+        engine.start(profile)
 
         let name = try await profile.output.name
         try session.save()

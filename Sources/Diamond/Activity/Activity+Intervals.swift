@@ -60,7 +60,7 @@ extension ActivityInterval {
         origin = subject.origin
         tags = subject.tags
         method = request.method
-        begin = .now
+        startedAt = .now
         writeURL = request.url
     }
 }

@@ -9,7 +9,7 @@ public struct ActivityInterval: Identifiable, Sendable {
 
         let name: Name
 
-        /// A connection, from when it is enqueued until it has finished; or a call that contacts a server, until its
+        /// A connection, from when it is started until it has finished; or a call that contacts a server, until its
         /// response is returned.
         public static let request = Kind(name: .request)
         /// A wait for a permit.
@@ -49,7 +49,7 @@ public struct ActivityInterval: Identifiable, Sendable {
     /// The number, from 1, of the attempt, for attempts and for the waits before them; `nil` for other kinds.
     public let attempt: Int?
     /// The instant of the begin. In its end, the interval has lasted until now.
-    public let begin: ContinuousClock.Instant
+    public let startedAt: ContinuousClock.Instant
     let writeURL: @Sendable () -> String
 
     /// The URL without user info, with query items sorted by name and secret parameters masked. Computed on each

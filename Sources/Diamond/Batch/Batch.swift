@@ -5,7 +5,7 @@ import Foundation
 ///
 /// ```swift
 /// let batch = engine.batch(cities.map { Request("https://api.example.com/cities/\($0)") })
-/// engine.enqueue(batch)
+/// engine.start(batch)
 /// for await item in batch.items { show(item.result, at: item.index) }
 /// ```
 ///
@@ -21,7 +21,7 @@ public final class Batch: Sendable {
 
     let coordinator: BatchCoordinator
 
-    /// Creates a batch of connections, of one engine or of several. They may have been enqueued already, or have
+    /// Creates a batch of connections, of one engine or of several. They may have been started already, or have
     /// finished.
     ///
     /// - Parameters:
@@ -49,7 +49,7 @@ public final class Batch: Sendable {
     public var completed: Int { coordinator.progress.completed }
 
     /// The result of each item, in the order of ``connections``. Reading it waits until the batch is over. It starts
-    /// the connections that were not enqueued, as ``Connection/response`` does.
+    /// the connections that were not started, as ``Connection/response`` does.
     ///
     /// Canceling the waiting task cancels the batch.
     public var results: [Result<Response, ConnectionError>] {

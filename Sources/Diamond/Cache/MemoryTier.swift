@@ -100,7 +100,7 @@ final class MemoryTier: Sendable {
             guard slot.request == request, slot.stored.isUnchanged(since: old) else { return false }
             part.changes += 1
             Self.insert(
-                stored.whole(by: slot.stored), under: key, request: request,
+                stored.completed(by: slot.stored), under: key, request: request,
                 url: slot.url == url?.withoutQuery ? url : nil, into: &part)
             return true
         }

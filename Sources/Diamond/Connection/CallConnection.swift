@@ -4,11 +4,11 @@ import DiamondSQLite
 /// than 2xx, and with `undecodable` if the body cannot be decoded.
 ///
 /// ```swift
-/// let login = engine.enqueue(Login(user: "ann"))
+/// let login = engine.start(Login(user: "ann"))
 /// print(try await login.output.token)
 /// ```
 ///
-/// Made by ``Engine/connection(for:)-(Call)``, ``Engine/enqueue(_:)-(Call)`` and ``Engine/enqueue(_:)-([Call])``.
+/// Made by ``Engine/connection(for:)-(Call)``, ``Engine/start(_:)-(Call)`` and ``Engine/start(_:)-([Call])``.
 ///
 /// `@unchecked Sendable`: both properties are constants of sendable types.
 public final class CallConnection<Call: Endpoint>: Connection, @unchecked Sendable {

@@ -7,7 +7,7 @@ extension Connection {
     ///
     /// ```swift
     /// let connection = Connection(request, to: URL(filePath: "cities.zip"))
-    /// engine.enqueue(connection)
+    /// engine.start(connection)
     /// let download = try await connection.download
     /// ```
     ///

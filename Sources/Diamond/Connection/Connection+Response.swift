@@ -5,7 +5,7 @@ extension Connection {
     /// The response. Reading it waits until it is known. If the waiting task is canceled, so is the connection, unless
     /// other tasks wait for it (``CanceledWait/cancelIfAlone``).
     ///
-    /// Reading it starts the connection and those that it depends on, except those that were enqueued in an engine or
+    /// Reading it starts the connection and those that it depends on, except those that were started in an engine or
     /// added to an `OperationQueue`. Therefore add dependencies first, or add the connection to your queue.
     ///
     /// - Throws: ``ConnectionError``; `cancelled` as soon as the connection, started or not, or the waiting task is
@@ -59,7 +59,7 @@ extension Connection {
     public var state: ConnectionState { core.withLock { $0.life.state } }
 
     /// The states: first the current one, then one for every change. The stream ends when the connection has finished,
-    /// or is freed before it was run. Observing starts nothing: a connection that is not enqueued stays `ready`.
+    /// or is freed before it was run. Observing starts nothing: a connection that is not started stays `ready`.
     public var states: AsyncStream<ConnectionState> {
         AsyncStream(bufferingPolicy: .unbounded) { continuation in
             let number = core.withLock { core -> Int? in

@@ -4,11 +4,11 @@ public import Foundation
 /// An operation that sends one request and receives its response.
 ///
 /// ```swift
-/// let connection = engine.enqueue(Request("https://api.example.com/cities"))
+/// let connection = engine.start(Request("https://api.example.com/cities"))
 /// let response = try await connection.response
 /// ```
 ///
-/// Pass it to ``Engine/enqueue(_:)-(Connection)``, or create it with ``Engine/connection(for:)-(Request)`` and add it
+/// Pass it to ``Engine/start(_:)-(Connection)``, or create it with ``Engine/connection(for:)-(Request)`` and add it
 /// to an `OperationQueue` of your own. Waiting for its ``response`` starts it, too. Dependencies, priorities and
 /// `completionBlock` are `Operation`'s. A connection finishes exactly once, also if it is canceled before the start,
 /// during the run, during a pause, or twice. A finished connection is not started again.
@@ -53,7 +53,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// The token that counts the connection from its start until it has finished.
         var activityToken: ActivityToken?
         var pauseCounter = PauseCounter()
-        /// The connection's slot in the registry of the engine that it was enqueued in, or that it has when it starts.
+        /// The connection's slot in the registry of the engine that it was started in, or that it has when it starts.
         var membership: SlotNumber?
         var isMember: Bool { membership != nil }
         /// The error that the connection fails with when it is run.
@@ -81,7 +81,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// others. Operations that no connection waits for do not count. Only ``DependencyGraph`` uses it.
     var isAwaitedByForeign = false
 
-    /// Creates a connection without an engine; it gets one when it is enqueued.
+    /// Creates a connection without an engine; it gets one when it is started.
     public init(_ request: Request) {
         self.request = request
         super.init()
@@ -214,7 +214,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// |---|---|
     /// | ``request`` as it was given, without the changes of dependencies | dependencies, and their changes to it |
     /// | the engine, for ``retry()`` and for queues of your own | the response or the error, and the attempts |
-    /// | `name`, `queuePriority`, `qualityOfService` | pauses, a cancel, and whether it was enqueued |
+    /// | `name`, `queuePriority`, `qualityOfService` | pauses, a cancel, and whether it was started |
     /// | ``file``, if the connection has one | the file's content |
     /// | ``failedDependencies`` | callbacks, `completionBlock`, observers, and the batches that it is in |
     ///
@@ -245,7 +245,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// until it finishes.
     ///
     /// The engine reads the `dependencies` of operations that are no connections here, and again when a connection that
-    /// depends on one is enqueued. A cycle that their own `addDependency` closes later is not detected: its operations
+    /// depends on one is started. A cycle that their own `addDependency` closes later is not detected: its operations
     /// wait forever.
     public final override func addDependency(_ operation: Operation) { depend(on: operation) }
 

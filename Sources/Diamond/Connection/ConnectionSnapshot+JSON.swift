@@ -17,7 +17,7 @@ public import Foundation
 ///
 /// A body in a file is written as the path, a secret as its name. Other headers and parameters are written unencrypted.
 /// An unknown key is an error.
-extension ConnectionSnapshot {
+extension ConnectionSnapshot: Written {
     /// Reads the written form.
     ///
     /// - Throws: ``RequestError`` with line and column if the text is not JSON, and naming the offending key if it is
@@ -29,9 +29,9 @@ extension ConnectionSnapshot {
     /// Returns the written form, with sorted keys.
     ///
     /// - Throws: ``RequestError`` for a request that has no written form, as ``Request/json()`` does.
-    public func json() throws(RequestError) -> Data { Data(try written().written()) }
+    public func json() throws(RequestError) -> Data { Data(try written.written()) }
 
-    private init(written: JSONValue) throws(RequestError) {
+    init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the connection")
         try form.checkVersion()
         guard let value = form.consume("request") else {
@@ -76,44 +76,34 @@ extension ConnectionSnapshot {
         }
     }
 
-    private func written() throws(RequestError) -> JSONValue {
-        var members: [String: JSONValue] = ["version": 1, "request": try request.written()]
-        switch state {
-        case .ready: members["state"] = Word.ready.written
-        case .executing(let attempt):
-            members["state"] = Word.executing.written
-            members["attempt"] = JSONValue(attempt)
-        case .waiting(let date):
-            members["state"] = Word.waiting.written
-            members["until"] = date.written
-        case .paused: members["state"] = Word.paused.written
-        case .finished: members["state"] = Word.finished.written
+    var written: JSONValue {
+        get throws(RequestError) {
+            var members: [String: JSONValue] = ["version": 1, "request": try request.written]
+            switch state {
+            case .ready: members["state"] = Word.ready.written
+            case .executing(let attempt):
+                members["state"] = Word.executing.written
+                members["attempt"] = JSONValue(attempt)
+            case .waiting(let date):
+                members["state"] = Word.waiting.written
+                members["until"] = date.written
+            case .paused: members["state"] = Word.paused.written
+            case .finished: members["state"] = Word.finished.written
+            }
+            switch result {
+            case .success(let response): members["response"] = response.written
+            case .failure(let error): members["error"] = error.written
+            case nil: break
+            }
+            if let file { members["file"] = .string(file.path) }
+            if let size { members["size"] = JSONValue(size) }
+            return .object(members)
         }
-        switch result {
-        case .success(let response): members["response"] = response.written
-        case .failure(let error): members["error"] = error.written
-        case nil: break
-        }
-        if let file { members["file"] = .string(file.path) }
-        if let size { members["size"] = JSONValue(size) }
-        return .object(members)
     }
 
     private enum Word: String, CaseIterable {
         case ready, executing, waiting, paused, finished
 
         var written: JSONValue { .string(rawValue) }
-    }
-}
-
-extension ConnectionSnapshot: Codable {
-    /// Reads the written form with any decoder.
-    public init(from decoder: any Decoder) throws {
-        try self.init(written: try JSONValue(from: decoder))
-    }
-
-    /// Writes the written form with any encoder.
-    public func encode(to encoder: any Encoder) throws {
-        try written().encode(to: encoder)
     }
 }

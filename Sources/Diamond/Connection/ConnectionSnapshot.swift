@@ -63,11 +63,11 @@ extension Connection {
 
     /// Creates a connection from the snapshot of another, without an engine.
     ///
-    /// If the snapshot has a result, the connection has finished with it, and need not be enqueued. A subclass
+    /// If the snapshot has a result, the connection has finished with it, and need not be started. A subclass
     /// validates and decodes the response first; if it rejects the response, the connection has failed. Without a
     /// result the connection is ready, or paused if the other was paused. Work that was under way starts again from its
-    /// first attempt when the connection is enqueued. A download continues if its received part was recorded. Whether
-    /// the server has acted already is then unknown: before you enqueue a connection whose method is not idempotent
+    /// first attempt when the connection is started. A download continues if its received part was recorded. Whether
+    /// the server has acted already is then unknown: before you start a connection whose method is not idempotent
     /// (RFC 9110 section 9.2.2), check ``ConnectionSnapshot/state``. A connection whose request was a job has finished
     /// with `queued`, so that the request is not sent in addition to the job: wait for the job with
     /// ``ReplayQueue/end(of:)``.

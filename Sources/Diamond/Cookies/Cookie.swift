@@ -94,9 +94,8 @@ public struct Cookie: Hashable, Sendable {
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
-extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Cookie: Redacted {
     /// Name, domain and path, without the value.
     public var description: String { "\(name)=••• for \(isHostOnly ? "" : ".")\(domain)\(path)" }
-    public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }

@@ -4,11 +4,11 @@ import DiamondSQLite
 extension Engine {
     /// Waits until all background refreshes have ended (`staleWhileRevalidate`), or the calling task is canceled. A
     /// refresh in a paused lane waits until the lane is resumed.
-    public func settle() async { await pipeline.refreshes.waitForAll() }
+    public func waitForRefreshes() async { await pipeline.refreshes.waitForAll() }
 
     /// Waits until the background refresh of a request's stale response has ended, or the calling task is canceled;
     /// returns at once if none is under way. A refresh of a URL to which the request was redirected has another key.
-    public func settle(_ request: Request) async {
+    public func waitForRefresh(of request: Request) async {
         guard let key = try? await key(of: request) else { return }
         let running = pipeline.refreshing.withLock { $0.values.filter { $0.requestKey == key } }
         for refresh in running { await refresh.task.ended() }

@@ -9,7 +9,7 @@ import Foundation
 ///
 /// Create one and retain it. Close it before a short-lived program ends. Several engines, in one process or in many,
 /// may share a store. If the engine is deallocated without ``close(within:)``, running connections finish. Connections
-/// that are paused, or in a paused lane, are canceled. So are those that wait for a connection that was never enqueued
+/// that are paused, or in a paused lane, are canceled. So are those that wait for a connection that was never started
 /// and is no longer referenced.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
@@ -93,16 +93,16 @@ public final class Engine: Sendable {
     ///   queued because of it (``Request/replay``): then the error is `queued`.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {
         if let response = pipeline.responseInMemory(to: request) { return response }
-        return try await response(to: request, handler: nil, connection: enqueueIfSerial(request, handler: nil))
+        return try await response(to: request, handler: nil, connection: startIfSerial(request, handler: nil))
     }
 
-    /// Enqueues a request of a serial lane as a connection, before any suspension, so that requests keep their order.
+    /// Starts a request of a serial lane as a connection, before any suspension, so that requests keep their order.
     ///
     /// - Returns: the connection; `nil` if the lane is not serial.
-    func enqueueIfSerial(_ request: Request, handler: ResponseHandler?) -> Connection? {
+    func startIfSerial(_ request: Request, handler: ResponseHandler?) -> Connection? {
         guard lanes.isSerial(request.lane) else { return nil }
         let connection = connection(for: request, handler: handler)
-        enqueue(connection)
+        start(connection)
         return connection
     }
 
@@ -158,10 +158,10 @@ public final class Engine: Sendable {
     /// Erases the entries stored for a request.
     ///
     /// - Returns: `false` if there were none.
-    /// - Throws: ``ConnectionError`` if the request cannot be sent, ``CacheError`` if the store cannot be written.
+    /// - Throws: ``ConnectionError``: if the store cannot be written, `other` with the ``CacheError`` as the cause.
     @discardableResult
     @concurrent
-    public func purge(_ request: Request) async throws -> Bool {
+    public func purge(_ request: Request) async throws(ConnectionError) -> Bool {
         try await revoke(request, isErasure: true)
     }
 
@@ -171,15 +171,19 @@ public final class Engine: Sendable {
     /// - Throws: the errors of ``purge(_:)->Bool``.
     @discardableResult
     @concurrent
-    public func invalidate(_ request: Request) async throws -> Bool {
+    public func invalidate(_ request: Request) async throws(ConnectionError) -> Bool {
         try await revoke(request, isErasure: false)
     }
 
-    private func revoke(_ request: Request, isErasure: Bool) async throws -> Bool {
+    private func revoke(_ request: Request, isErasure: Bool) async throws(ConnectionError) -> Bool {
         let key = try await key(of: request)
         // Canceled exchanges may still be storing their partial responses.
         await pipeline.store.locks.waitForCanceled()
-        return try await isErasure ? purge(.key(key)) > 0 : invalidate(.key(key)) > 0
+        do throws(CacheError) {
+            return try await isErasure ? purge(.key(key)) > 0 : invalidate(.key(key)) > 0
+        } catch {
+            throw ConnectionError(.other, error.message, cause: error)
+        }
     }
 
     /// Erases the stored entries of a selection (``Cache/purge(_:)-(CacheSelection)``). Observed queries among them are

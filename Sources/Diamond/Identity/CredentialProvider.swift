@@ -28,7 +28,7 @@ public protocol RefreshableCredentialProvider: CredentialProvider {
     ///
     /// It is called once for all requests that wait for a secret, at most 5 times in 30 seconds for each secret. The
     /// call holds no lane permit, so it may send through the same engine. A request that it sends with one of these
-    /// secrets gets the 401 as its response. A request that it enqueues must not name these secrets, because it would
+    /// secrets gets the 401 as its response. A request that it starts must not name these secrets, because it would
     /// wait for itself.
     ///
     /// - Throws: any error that prevents the refresh. The requests then fail with `noCredential`.

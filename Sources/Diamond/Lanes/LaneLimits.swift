@@ -4,7 +4,7 @@ public struct LaneLimits: Hashable, Sendable {
     /// The greatest number of exchanges on the wire at the same time, at least 1; `nil` for as many as the engine
     /// allows.
     public var width: Int? { didSet { width = width.map { max(1, $0) } } }
-    /// Whether a connection starts only when the one that was enqueued before it has finished, even if that one is
+    /// Whether a connection starts only when the one that was started before it has finished, even if that one is
     /// answered from the cache, waits, or is paused.
     public var isSerial: Bool
 
@@ -14,7 +14,7 @@ public struct LaneLimits: Hashable, Sendable {
         self.isSerial = isSerial
     }
 
-    /// The limits of a lane that sends one request after another, in the order in which they were enqueued.
+    /// The limits of a lane that sends one request after another, in the order in which they were started.
     public static let serial = LaneLimits(width: 1, isSerial: true)
 }
 

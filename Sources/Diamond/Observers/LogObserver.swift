@@ -48,7 +48,7 @@ public struct LogObserver: ActivityObserver {
             level: isMain ? .debug : .trace,
             "\(interval.kind) ended",
             metadata: interval.metadata.merging(outcome.metadata) { $1 }
-                .merging(["duration": "\(ContinuousClock.now - interval.begin)"]) { $1 }
+                .merging(["duration": "\(ContinuousClock.now - interval.startedAt)"]) { $1 }
         )
     }
 

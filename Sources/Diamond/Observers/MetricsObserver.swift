@@ -69,7 +69,7 @@ public final class MetricsObserver: ActivityObserver {
             dimensions += [("http.request.method", interval.knownMethod)] + outcome.dimensions
         }
         let timer = Timer(label: label, dimensions: dimensions, factory: factory)
-        timer.recordNanoseconds((.now - interval.begin).nanoseconds)
+        timer.recordNanoseconds((.now - interval.startedAt).nanoseconds)
     }
 
     private static let timers: [ActivityInterval.Kind: String] = [

@@ -8,7 +8,7 @@ public import Tracing
 ///
 /// A connection, or a call that contacts a server, is a span. Its attempts are child spans, and its waits are events of
 /// the span. Names follow OpenTelemetry's conventions for HTTP clients. The parent of a request's span is the span of
-/// the task that enqueues or sends it. If several requests share an attempt, its parent is the first of them.
+/// the task that starts or sends it. If several requests share an attempt, its parent is the first of them.
 ///
 /// The context of a span is not sent to the server: no `traceparent` field is added.
 public final class TracingObserver: ActivityObserver {

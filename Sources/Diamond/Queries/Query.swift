@@ -112,7 +112,7 @@ final class Query<Value: Sendable>: AnyQuery {
                 $0.life.nextStep(interval: $0.settings.values.interval, at: uptime)
             }
             switch step {
-            case .look(let need): await perform(need)
+            case .lookUp(let need): await perform(need)
             case .wait(let limit): await wait(limit)
             }
         }
@@ -132,20 +132,20 @@ final class Query<Value: Sendable>: AnyQuery {
         let result: Result<Answer, ConnectionError>
         do throws(ConnectionError) {
             let request = source.request
-            var look = try await pipeline.look(at: request)
-            let news = state.withLock { $0.news(for: look) }
-            if let news { look.stored = QueryLook.Stored(response: news.stored, condition: .stale) }
-            let (plan, planned) = state.withLock { [look] state in
-                (state.life.plan(for: need, mode: request.cache.mode, look: look), state.life.epoch)
+            var lookup = try await pipeline.lookUp(request)
+            let news = state.withLock { $0.news(for: lookup) }
+            if let news { lookup.stored = QueryLookup.Stored(response: news.stored, condition: .stale) }
+            let (plan, planned) = state.withLock { [lookup] state in
+                (state.life.plan(for: need, mode: request.cache.mode, lookup: lookup), state.life.epoch)
             }
             epoch = planned
             var fetch = plan.fetch
-            if plan.showsEntry, let stored = look.stored?.response,
+            if plan.showsEntry, let stored = lookup.stored?.response,
                 try await !show(stored, news: news, of: request, isLast: fetch == nil, in: epoch)
             {
                 fetch = fetch ?? request.cache.mode.asking
             }
-            guard let mode = fetch else { return change { [uptime] in $0.endLook(at: uptime) } }
+            guard let mode = fetch else { return change { [uptime] in $0.endLookup(at: uptime) } }
             change { $0.beginFetch() }
             result = .success(try await answer(to: request, mode: mode))
         } catch {
@@ -160,7 +160,7 @@ final class Query<Value: Sendable>: AnyQuery {
     /// - Parameters:
     ///   - news: the response to show if there is no cache.
     ///   - isLast: whether no fetch follows. If one follows, a response that cannot be shown is no error.
-    /// - Returns: `false` if the response was not shown: it was removed after the look, it is a redirect whose target
+    /// - Returns: `false` if the response was not shown: it was removed after the lookup, it is a redirect whose target
     ///   is not stored, or it failed and a fetch follows.
     private func show(
         _ stored: StoredResponse, news: NewAnswer?, of request: Request, isLast: Bool, in epoch: Int
@@ -214,8 +214,8 @@ extension Query.State {
     }
 
     /// Returns the response of another call; `nil` if there is none, or the query has it already.
-    fileprivate func news(for look: QueryLook) -> NewAnswer? {
-        guard let newAnswer, newAnswer.key == look.subject.key,
+    fileprivate func news(for lookup: QueryLookup) -> NewAnswer? {
+        guard let newAnswer, newAnswer.key == lookup.subject.key,
             newAnswer.response.facts.exchange !== life.state.response?.facts.exchange
         else { return nil }
         return newAnswer

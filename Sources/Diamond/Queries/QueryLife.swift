@@ -19,7 +19,7 @@ enum QueryEvent: Equatable, Sendable {
 struct QueryLife<Value: Sendable>: Sendable {
     /// The next step of a query.
     enum Step: Equatable {
-        case look(QueryNeed)
+        case lookUp(QueryNeed)
         /// Waits for an event, or for a time in milliseconds.
         case wait(Int64?)
     }
@@ -39,8 +39,8 @@ struct QueryLife<Value: Sendable>: Sendable {
     private(set) var state = QueryState<Value>()
     /// Whether observers may see the state: the store was read.
     private(set) var isReady = false
-    /// The entry, user and names of the last look; `nil` before.
-    private(set) var lastLook: QueryLook?
+    /// The entry, user and names of the last lookup; `nil` before.
+    private(set) var lastLookup: QueryLookup?
     /// The number of erasures of the user's data and changes of the user. An answer of an earlier epoch is not shown.
     private(set) var epoch = 0
     private var need = QueryNeed.freshen
@@ -49,8 +49,8 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// Whether the value was stored.
     private var isStored = false
     /// Whether another caller or process has fetched the value.
-    private var isOfOthers = false
-    /// The uptime at the end of the last fetch, or of the first look.
+    private var isFetchedElsewhere = false
+    /// The uptime at the end of the last fetch, or of the first lookup.
     private var endedAt: Int64?
 
     // MARK: Events
@@ -60,8 +60,8 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// - Returns: whether there is work to do.
     mutating func note(_ event: QueryEvent) -> Bool {
         switch event {
-        // Before the first look, the next look sees the mark.
-        case .outdated: require(lastLook == nil ? .freshen : .ask)
+        // Before the first lookup, the next lookup sees the mark.
+        case .outdated: require(lastLookup == nil ? .freshen : .ask)
         case .forgotten:
             forgetValue()
             require(.freshen)
@@ -89,8 +89,8 @@ struct QueryLife<Value: Sendable>: Sendable {
         state = QueryState(isFetching: true)
         receivedAt = .min
         isStored = false
-        isOfOthers = false
-        lastLook = nil
+        isFetchedElsewhere = false
+        lastLookup = nil
     }
 
     // MARK: Steps
@@ -109,31 +109,31 @@ struct QueryLife<Value: Sendable>: Sendable {
         }
         guard need == .nothing else {
             defer { need = .nothing }
-            return .look(need)
+            return .lookUp(need)
         }
         return .wait(interval.map { (endedAt ?? uptime).addingSaturating($0) - uptime })
     }
 
     /// Returns the plan for a need, given the store's entry.
-    mutating func plan(for need: QueryNeed, mode: CachePolicy.Mode, look: QueryLook) -> QueryPlan {
+    mutating func plan(for need: QueryNeed, mode: CachePolicy.Mode, lookup: QueryLookup) -> QueryPlan {
         var need = need
-        if let lastLook, !lastLook.user.isExactly(look.user) {
+        if let lastLookup, !lastLookup.user.isExactly(lookup.user) {
             // Another user has signed in.
             forgetValue()
             need = max(need, .freshen)
         }
-        let entry = entry(of: look, for: need)
-        lastLook = look.withoutBody
+        let entry = entry(of: lookup, for: need)
+        lastLookup = lookup.withoutBody
         return QueryPlan(for: need, mode: mode, entry: entry, hasLostEntry: isStored)
     }
 
-    private func entry(of look: QueryLook, for need: QueryNeed) -> QueryEntry? {
-        guard let stored = look.stored else { return nil }
-        let isKnown = lastLook?.stored.map { stored.response.isUnchanged(since: $0.response) } ?? false
+    private func entry(of lookup: QueryLookup, for need: QueryNeed) -> QueryEntry? {
+        guard let stored = lookup.stored else { return nil }
+        let isKnown = lastLookup?.stored.map { stored.response.isUnchanged(since: $0.response) } ?? false
         // A response that was refused before is not read again whenever time passes.
         let relation: QueryEntry.Relation =
             isKnown && need == .compare ? .same : relation(of: stored.response, isKnown: isKnown)
-        return QueryEntry(condition: stored.condition, relation: relation, isNews: !isKnown)
+        return QueryEntry(condition: stored.condition, relation: relation, hasChanged: !isKnown)
     }
 
     private func relation(of stored: StoredResponse, isKnown: Bool) -> QueryEntry.Relation {
@@ -151,7 +151,7 @@ struct QueryLife<Value: Sendable>: Sendable {
     mutating func show(_ answer: Answer, isLast: Bool, at uptime: Int64) {
         take(answer)
         isStored = answer.response.isInCache
-        isOfOthers = true
+        isFetchedElsewhere = true
         guard isLast else { return _ = beginFetch() }
         // Another caller has fetched it.
         state.error = nil
@@ -168,10 +168,10 @@ struct QueryLife<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Ends a look after which nothing is fetched.
+    /// Ends a lookup after which nothing is fetched.
     ///
     /// - Returns: whether the state has changed.
-    mutating func endLook(at uptime: Int64) -> Bool {
+    mutating func endLookup(at uptime: Int64) -> Bool {
         guard !isReady || state.isFetching else { return false }
         end(at: uptime)
         return true
@@ -182,10 +182,10 @@ struct QueryLife<Value: Sendable>: Sendable {
         switch result {
         case .success(let answer):
             // The shared exchange may have begun before the exchange of the shown value, so the server is asked again.
-            if isOfOthers, answer.response.cacheStatus?.isCollapsed == true,
+            if isFetchedElsewhere, answer.response.cacheStatus?.isCollapsed == true,
                 answer.response.body != state.response?.body
             {
-                isOfOthers = false
+                isFetchedElsewhere = false
                 return require(.ask)
             }
             state.error = answer.failure
@@ -194,7 +194,7 @@ struct QueryLife<Value: Sendable>: Sendable {
             guard !isOld || state.value == nil else { return }
             take(answer)
             isStored = answer.response.isInCache
-            isOfOthers = false
+            isFetchedElsewhere = false
         case .failure(let error):
             state.error = error
             end(at: uptime)

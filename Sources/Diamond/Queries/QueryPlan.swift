@@ -27,8 +27,8 @@ struct QueryEntry: Equatable, Sendable {
 
     var condition: Condition
     var relation: Relation
-    /// Whether the entry has changed since the last look.
-    var isNews = true
+    /// Whether the entry has changed since the last lookup.
+    var hasChanged = true
 }
 
 /// The steps by which a query gets a value. They are computed without I/O; ``Query`` performs them.
@@ -47,7 +47,7 @@ struct QueryPlan: Equatable, Sendable {
         switch need {
         case .nothing: showsEntry = false
         case .compare where mode.readsCache:
-            let isOutdated = entry.map { $0.relation == .unclear || $0.condition == .invalidated && $0.isNews }
+            let isOutdated = entry.map { $0.relation == .unclear || $0.condition == .invalidated && $0.hasChanged }
             if isOutdated ?? hasLostEntry { fetch = mode.asking }
         case .compare: break
         case .freshen: fetch = mode.freshening(entry?.condition)

@@ -15,7 +15,7 @@ enum QuerySignal: Sendable {
         switch self {
         case .invalidation(let invalidation): life.event(of: invalidation)
         case .change(let names): life.isConcerned(by: names) ? .maybeChanged : nil
-        case .answer(let answer): life.lastLook?.subject.key == answer.key ? .maybeChanged : nil
+        case .answer(let answer): life.lastLookup?.subject.key == answer.key ? .maybeChanged : nil
         case .poll: .polled
         case .network(let isReachable):
             settings.include(.networkReturn) ? .network(isReachable: isReachable) : nil
@@ -26,8 +26,8 @@ enum QuerySignal: Sendable {
 
 extension QueryLife {
     fileprivate func event(of invalidation: CacheInvalidation) -> QueryEvent? {
-        guard let look = lastLook else { return .outdated }
-        var subject = look.subject
+        guard let lookup = lastLookup else { return .outdated }
+        var subject = lookup.subject
         if let response = state.response {
             let origin = (try? RequestURL(subject.url)).map { String(decoding: $0.origin, as: UTF8.self) } ?? ""
             subject.tags.formUnion(CacheGroups.names(of: response.headers, origin: origin))
@@ -41,7 +41,7 @@ extension QueryLife {
     }
 
     fileprivate func isConcerned(by names: ChangedNames?) -> Bool {
-        guard let names, let own = lastLook?.names else { return true }
+        guard let names, let own = lastLookup?.names else { return true }
         return !names.keys.isDisjoint(with: own.keys) || !names.urls.isDisjoint(with: own.urls)
     }
 }

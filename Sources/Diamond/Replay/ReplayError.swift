@@ -1,8 +1,8 @@
 package import DiamondSQLite
-public import Foundation
+import Foundation
 
 /// An error of the replay queue.
-public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+public struct ReplayError: MessageError, Hashable, Sendable {
     /// The kind of a failure. Later versions may add kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The name of the kind, such as `queueFull`.
@@ -63,10 +63,6 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         self.code = code
         self.message = message.printable
     }
-
-    public var description: String { message }
-
-    public var errorDescription: String? { message }
 
     init(_ error: RequestError) { self.init(.badRequest, error.message) }
 

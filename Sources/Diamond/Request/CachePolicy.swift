@@ -48,8 +48,8 @@ public struct CachePolicy: Hashable, Sendable {
     public static let cacheElseNetwork = CachePolicy(.cacheElseNetwork)
     /// The server's response; the stored one if the server or the network fails.
     public static let networkElseCache = CachePolicy(.networkElseCache)
-    /// The stored response, at once. A stale one is then revalidated in the background (``Engine/settle(_:)`` waits for
-    /// that).
+    /// The stored response, at once. A stale one is then revalidated in the background
+    /// (``Engine/waitForRefresh(of:)``).
     public static let staleWhileRevalidate = CachePolicy(.staleWhileRevalidate)
     /// The stored response if the server confirms it, else the server's new one. Every request goes to the server.
     public static let revalidate = CachePolicy(.revalidate)

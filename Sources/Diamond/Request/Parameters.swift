@@ -127,16 +127,14 @@ extension Error {
 }
 
 // Values may be secret: a token, a password.
-extension Parameters: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Parameters: Redacted {
     /// The names in order, without their values.
     public var description: String { map(\.name).joined(separator: ", ") }
-    public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["names": map(\.name)]) }
 }
 
-extension Parameters.Element: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Parameters.Element: Redacted {
     /// The name, without the value.
     public var description: String { name }
-    public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }

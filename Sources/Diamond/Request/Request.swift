@@ -176,13 +176,10 @@ public enum ParameterDestination: String, Hashable, Sendable, CaseIterable {
     case json
 }
 
-extension Request: CustomStringConvertible, CustomDebugStringConvertible {
+extension Request: Redacted {
     /// The method, and the URL without user info and query, which may be secret.
     public var description: String { method.line(with: url) }
-    public var debugDescription: String { description }
-}
 
-extension Request: CustomReflectable {
     /// Names, without the values that may be secret.
     public var customMirror: Mirror {
         let shown: KeyValuePairs<String, Any> = [

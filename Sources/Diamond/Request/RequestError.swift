@@ -1,7 +1,7 @@
-public import Foundation
+import Foundation
 
 /// A mistake in a request, with its place and the remedy.
-public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+public struct RequestError: MessageError, Hashable, Sendable {
     /// The kinds of mistake; later versions may add some.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -40,10 +40,6 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
         self.code = code
         self.message = message.printable
     }
-
-    public var description: String { message }
-
-    public var errorDescription: String? { message }
 
     init(_ error: JSONError) {
         let codes: [JSONError.Code: Code] = [.malformed: .malformedJSON, .ambiguous: .ambiguousJSON]

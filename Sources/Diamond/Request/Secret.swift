@@ -29,9 +29,8 @@ public struct Secret: Hashable, Sendable {
     }
 }
 
-extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Secret: Redacted {
     /// The name, or `•••`.
     public var description: String { name.map { ".secret(\"\($0)\")" } ?? "•••" }
-    public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["name": name ?? "•••"]) }
 }

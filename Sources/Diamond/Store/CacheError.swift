@@ -1,8 +1,8 @@
 package import DiamondSQLite
-public import Foundation
+import Foundation
 
 /// A failure of a store.
-public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+public struct CacheError: MessageError, Hashable, Sendable {
     /// The kind of a failure. Later versions may add kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -47,10 +47,6 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         self.code = code
         self.message = message
     }
-
-    public var description: String { message }
-
-    public var errorDescription: String? { message }
 
     package init(_ error: SQLiteError) {
         code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other

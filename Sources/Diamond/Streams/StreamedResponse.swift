@@ -35,9 +35,8 @@ public struct StreamedResponse: Sendable {
     }
 }
 
-extension StreamedResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension StreamedResponse: Redacted {
     /// The status, source and URL, without possible secrets, as in a ``Response``.
     public var description: String { head.description }
-    public var debugDescription: String { description }
     public var customMirror: Mirror { head.customMirror }
 }

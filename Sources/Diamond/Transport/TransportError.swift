@@ -1,7 +1,7 @@
-public import Foundation
+import Foundation
 
 /// The error of an exchange that failed.
-public struct TransportError: LocalizedError, Sendable, CustomStringConvertible {
+public struct TransportError: MessageError, Sendable {
     /// The kinds of failure; later versions may add some.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -106,6 +106,4 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
     }
 
     public var description: String { "\(message) (\(code))" }
-
-    public var errorDescription: String? { message }
 }

@@ -1,10 +1,8 @@
 import HTTPTypes
 
-extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TransportRequest: Redacted {
     /// The method, and the URL without user info and query, which may be secret.
     public var description: String { method.line(with: url) }
-    public var debugDescription: String { description }
-
     /// Names, without the values that may be secret.
     public var customMirror: Mirror {
         let shown: KeyValuePairs<String, Any> = [
@@ -15,11 +13,9 @@ extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertibl
     }
 }
 
-extension TransportResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TransportResponse: Redacted {
     /// The version and the status.
     public var description: String { "\(version) \(status.code)" }
-    public var debugDescription: String { description }
-
     /// Names, without the values that may be secret.
     public var customMirror: Mirror {
         let shown: KeyValuePairs<String, Any> = ["response": description, "headers": headers.map(\.name.rawName)]

@@ -64,11 +64,13 @@ enum URLSessionResponse {
             return TransportError(
                 .other, "URLSession failed: see the cause", serverMayHaveActed: true, cause: error)
         }
-        let (code, reason, wasSent) = meaning(error.code)
-        return TransportError(code, reason, serverMayHaveActed: wasSent)
+        let meaning = meaning(error.code)
+        return TransportError(meaning.code, meaning.message, serverMayHaveActed: meaning.mayHaveBeenSent)
     }
 
-    private static func meaning(_ code: URLError.Code) -> (TransportError.Code, String, Bool) {
+    private static func meaning(
+        _ code: URLError.Code
+    ) -> (code: TransportError.Code, message: String, mayHaveBeenSent: Bool) {
         switch code {
         case .cancelled: (.cancelled, "the request was canceled", true)
         case .timedOut: (.timedOut, "no answer in time: try again, or allow more time", true)

@@ -29,14 +29,10 @@ struct Evict: AsyncParsableCommand {
     func run() async throws {
         let cache = try store.openCache()
         let capacity = to?.bytes ?? cache.effectiveCapacity ?? Cache.defaultDiskCapacity
-        do throws(CacheError) {
-            guard !dryRun else { return show(try cache.usage(of: capacity)) }
-            let eviction = try await cache.evict(to: capacity)
-            await cache.flush()
-            show(eviction)
-        } catch {
-            throw Failure.report(error)
-        }
+        guard !dryRun else { return show(try cache.usage(of: capacity)) }
+        let eviction = try await cache.evict(to: capacity)
+        await cache.flush()
+        show(eviction)
     }
 
     private func show(_ usage: CacheUsage) {

@@ -37,18 +37,13 @@ struct Explain: AsyncParsableCommand {
 
     func run() async throws {
         if let key = options.key { return try explain(key: key) }
-        let cache = send ? try findCache() : try store.openCache()
+        let cache = send ? try store.findCache(seal: try store.sealing.seal()) : try store.openCache()
         if let cache { try store.refuseLockedEntries(in: cache) }
         let request = try options.request()
         let engine = Engine(try configuration(for: cache))
         let explanation = await explain(request, by: engine)
         await engine.close()
         show(try explanation.get(), isOfRequest: true)
-    }
-
-    private func findCache() throws -> Cache? {
-        let seal = try store.sealing.seal()
-        do throws(CacheError) { return try store.findCache(seal: seal) } catch { throw Failure.report(error) }
     }
 
     private func configuration(for cache: Cache?) throws -> Engine.Configuration {
@@ -72,12 +67,6 @@ struct Explain: AsyncParsableCommand {
             return .success(
                 try await CacheExplanation(
                     of: request, by: engine, in: engine.cache, after: sent, at: Date().milliseconds))
-        } catch let error as ConnectionError {
-            return .failure(Failure.report(error))
-        } catch let error as RequestError {
-            return .failure(Failure.report(error))
-        } catch let error as CacheError {
-            return .failure(Failure.report(error))
         } catch {
             return .failure(error)
         }
@@ -104,15 +93,11 @@ struct Explain: AsyncParsableCommand {
         try store.refuseLockedEntries(in: cache)
         let listing = try key.find(in: cache)
         let targets = Engine.Configuration(store: nil).targetedFields.compactMap { HTTPField.Name($0) }
-        do {
-            let explanation = try CacheExplanation(of: listing, in: cache, targets: targets, at: Date().milliseconds)
-            guard let explanation else {
-                throw Failure.report(Failure.damaged, "the entry cannot be read: send its request again")
-            }
-            show(explanation, isOfRequest: false)
-        } catch let error as CacheError {
-            throw Failure.report(error)
+        let explanation = try CacheExplanation(of: listing, in: cache, targets: targets, at: Date().milliseconds)
+        guard let explanation else {
+            throw Failure.report(Failure.damaged, "the entry cannot be read: send its request again")
         }
+        show(explanation, isOfRequest: false)
     }
 }
 

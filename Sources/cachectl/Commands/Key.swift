@@ -37,21 +37,12 @@ struct Key: AsyncParsableCommand {
         if let other {
             return try compare(request, with: try await resolve(try options.request(other)), rules: rules)
         }
-        do throws(RequestError) {
-            if explain { return show(try CanonicalForm.explanation(of: request, rules: rules)) }
-            show(try CanonicalForm(of: request, rules: rules))
-        } catch {
-            throw Failure.report(error)
-        }
+        if explain { return show(try CanonicalForm.explanation(of: request, rules: rules)) }
+        show(try CanonicalForm(of: request, rules: rules))
     }
 
     private func resolve(_ request: Request) async throws -> Request {
-        let configuration = try store.configuration()
-        do throws(ConnectionError) {
-            return try await configuration.resolve(request)
-        } catch {
-            throw Failure.report(error)
-        }
+        try await store.configuration().resolve(request)
     }
 
     private func rules() throws -> KeyRules {
@@ -59,9 +50,8 @@ struct Key: AsyncParsableCommand {
         let cache: Cache
         do throws(CacheError) {
             cache = try Cache(store.location, seal: seal, create: false)
-        } catch {
+        } catch  where error.code == .noStore {
             // A store that does not exist has no secret. Printing a key creates none.
-            guard error.code == .noStore else { throw Failure.report(error) }
             return KeyRules()
         }
         // The digests of credentials are wrong without the store's secret.
@@ -86,12 +76,7 @@ struct Key: AsyncParsableCommand {
 extension Key {
     /// Prints the lines that only one of two canonical forms has: `-` for the first, `+` for the second.
     private func compare(_ one: Request, with other: Request, rules: KeyRules) throws {
-        let forms: (CanonicalForm, CanonicalForm)
-        do throws(RequestError) {
-            forms = try (CanonicalForm(of: one, rules: rules), CanonicalForm(of: other, rules: rules))
-        } catch {
-            throw Failure.report(error)
-        }
+        let forms = try (CanonicalForm(of: one, rules: rules), CanonicalForm(of: other, rules: rules))
         let lines = (forms.0.lines, forms.1.lines)
         let difference = lines.1.difference(from: lines.0)
         let removed = difference.removals.map(\.line), added = difference.insertions.map(\.line)

@@ -61,14 +61,8 @@ struct List: ParsableCommand {
         let selections = selections(at: now)
         // Sealed names can be searched only with the key.
         if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
-        var listings: [CacheListing]
-        let urls: [String]
-        do throws(CacheError) {
-            listings = try cache.list(selections, by: by, after: after, limit: limit.oneMore)
-            urls = try listings.prefix(limit.count).map { (listing) throws(CacheError) in try listing.url(in: cache) }
-        } catch {
-            throw Failure.report(error)
-        }
+        var listings = try cache.list(selections, by: by, after: after, limit: limit.oneMore)
+        let urls = try listings.prefix(limit.count).map { try $0.url(in: cache) }
         let isMore = listings.count > limit.count
         listings = Array(listings.prefix(limit.count))
         show(zip(listings, urls).map { EntryRow($0, url: $1, cursor: CacheCursor(after: $0, by: by), now: now) })

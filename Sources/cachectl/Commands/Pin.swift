@@ -44,21 +44,13 @@ private struct Pinning {
     func set(_ isPinned: Bool) async throws {
         let cache = try store.openCache()
         let listing = try KeyArgument(key).find(in: cache)
-        guard try await set(isPinned, listing.key, in: cache) else {
+        guard try await cache.setPinned(isPinned, for: listing.key) else {
             throw Failure.report(
                 Failure.nothingFound, "the entry \(key) was just removed: see 'cachectl list'")
         }
         guard !store.json else { return Output.json(PinnedEntry(key: listing.key.description, pinned: isPinned)) }
         Output.line(
             "\(isPinned ? "pinned" : "unpinned") \(listing.key.description.prefix(12)) \(listing.url)".printable)
-    }
-
-    private func set(_ isPinned: Bool, _ key: RequestKey, in cache: Cache) async throws -> Bool {
-        do throws(CacheError) {
-            return try await cache.setPinned(isPinned, for: key)
-        } catch {
-            throw Failure.report(error)
-        }
     }
 }
 

@@ -101,7 +101,7 @@ struct ProxyCommand: AsyncParsableCommand {
         let reopening = file?.reopenAtHangup()
         defer { reopening?.cancel() }
         let engine = Engine(try configuration(for: site))
-        if let failure = engine.cacheFailure { throw Failure.report(failure) }
+        if let failure = engine.cacheFailure { throw failure }
         let proxy = ReverseProxy(
             site: site, engine: engine, log: AccessLog(isQuiet: quiet, isJSON: store.json, file: file),
             isOffline: offline, timeout: .milliseconds(timeout?.milliseconds ?? 60_000),

@@ -47,7 +47,7 @@ struct Send: AsyncParsableCommand {
         let outcome = await Self.send(request, with: engine)
         // Printed first, because closing the store may wait for another process that writes.
         let printing = Result { try print(outcome) }
-        await engine.settle()
+        await engine.waitForRefreshes()
         await engine.close()
         withExtendedLifetime(observation) {}
         try printing.get()
@@ -98,7 +98,7 @@ struct Send: AsyncParsableCommand {
         switch outcome.result {
         case .failure(let error):
             if error.code == .queued, store.json { try Output.attempt(json: ["queued": error.jobID]) }
-            throw Failure.report(error)
+            throw error
         case .success(let response):
             if store.json {
                 try Output.attempt(json: SentResponse(response, time: outcome.time))

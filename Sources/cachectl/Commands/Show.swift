@@ -40,21 +40,15 @@ struct Show: ParsableCommand {
         guard !body || !listing.isPartial else {
             throw Failure.report(Failure.damaged, "the body of \(key) is incomplete: send its request again")
         }
-        let form: String
-        let found: StoredResponse?
-        let problem: String
-        do throws(CacheError) {
-            form = try cache.canonicalForm(of: listing.key) ?? ""
-            let request = Array(form.utf8)
-            found =
-                try listing.isPartial
-                ? cache.partialBody(listing.key, request: request)?.stored
-                : cache.findOnDisk(listing.key, request: request)
-            problem = found == nil ? try self.problem(of: listing, request: request, in: cache) : ""
-        } catch {
-            throw Failure.report(error)
+        let form = try cache.canonicalForm(of: listing.key) ?? ""
+        let request = Array(form.utf8)
+        let found =
+            try listing.isPartial
+            ? cache.partialBody(listing.key, request: request)?.stored
+            : cache.findOnDisk(listing.key, request: request)
+        guard let found else {
+            throw Failure.report(Failure.damaged, try problem(of: listing, request: request, in: cache))
         }
-        guard let found else { throw Failure.report(Failure.damaged, problem) }
         try show(listing, canonicalForm: form, stored: found)
     }
 

@@ -39,12 +39,7 @@ struct Simulate: ParsableCommand {
     func run() throws {
         let cache = try store.openCache()
         if let record { return try set(record, in: cache) }
-        let simulation: Simulation
-        do throws(CacheError) {
-            simulation = try cache.simulation(of: sizes?.bytes)
-        } catch {
-            throw Failure.report(error)
-        }
+        let simulation = try cache.simulation(of: sizes?.bytes)
         guard let recommendation = simulation.recommendation else {
             let isRecording = (try? cache.isRecording()) == true
             throw Failure.report(
@@ -57,7 +52,7 @@ struct Simulate: ParsableCommand {
     }
 
     private func set(_ isRecording: Bool, in cache: Cache) throws {
-        do throws(CacheError) { try cache.setRecording(isRecording) } catch { throw Failure.report(error) }
+        try cache.setRecording(isRecording)
         guard !store.json else { return Output.json(RecordSwitch(recording: isRecording)) }
         Output.line(isRecording ? "the store now records accesses" : "the store no longer records accesses")
     }

@@ -26,17 +26,13 @@ struct Stats: ParsableCommand {
 
     func run() throws {
         let cache = try store.openCache()
-        do throws(CacheError) {
-            if let days = days?.count {
-                let today = Int64(Date().timeIntervalSince1970) / 86400
-                return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
-            }
-            var figures = StoreFigures(of: store.location, totals: try cache.totals())
-            figures.sealed = try cache.sealedEntryCounts().values.reduce(0, +)
-            show(figures)
-        } catch {
-            throw Failure.report(error)
+        if let days = days?.count {
+            let today = Int64(Date().timeIntervalSince1970) / 86400
+            return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
         }
+        var figures = StoreFigures(of: store.location, totals: try cache.totals())
+        figures.sealed = try cache.sealedEntryCounts().values.reduce(0, +)
+        show(figures)
         try store.refuseLocked(cache)
     }
 

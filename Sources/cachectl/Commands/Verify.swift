@@ -28,24 +28,17 @@ struct Verify: ParsableCommand {
 
     func run() throws {
         let seal = try store.sealing.seal()
-        let queue = try inspectQueue()
+        let queue = try ReplayInspection(of: store.location)
         var isSound = true
         do throws(CacheError) {
             let inspection = try CacheInspection(of: store.location, seal: seal)
             noteLocked(inspection)
             isSound = try repair ? apply(inspection, queue: queue, seal: seal) : show(inspection, queue: queue)
-        } catch {
+        } catch  where error.code == .noStore && queue != nil {
             // A store with a queue needs no cache.
-            guard error.code == .noStore, let queue else { throw Failure.report(error) }
             show(nil, queue: queue, rows: [])
         }
         if !isSound || queue?.findings.isEmpty == false { throw Failure.damaged }
-    }
-
-    private func inspectQueue() throws -> ReplayInspection? {
-        do throws(ReplayError) { return try ReplayInspection(of: store.location) } catch {
-            throw Failure.report(error)
-        }
     }
 
     /// Repairs the cache and prints the result.

@@ -60,29 +60,21 @@ struct HoldOptions: ParsableArguments {
             return try action == .release && jobs.ids.isEmpty ? noteHolds(in: place) : ()
         }
         let queue = try place.openQueue()
-        do throws(ReplayError) {
-            let wasHeld = try queue.holds().contains { $0.hold == hold }
-            let count = try await apply(action, to: hold, reason: reason, in: queue)
-            HoldResult(
-                of: action, hold: hold, jobs: count, counts: try queue.counts(), dryRun: jobs.dryRun
-            ).show(in: place)
-            if action == .release, !wasHeld, count == 0 {
-                throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
-            }
-        } catch {
-            throw Failure.report(error)
+        let wasHeld = try queue.holds().contains { $0.hold == hold }
+        let count = try await apply(action, to: hold, reason: reason, in: queue)
+        HoldResult(
+            of: action, hold: hold, jobs: count, counts: try queue.counts(), dryRun: jobs.dryRun
+        ).show(in: place)
+        if action == .release, !wasHeld, count == 0 {
+            throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
         }
     }
 
     /// Prints the holds that are still in effect. Releasing single jobs ends no named hold.
     private func noteHolds(in place: StoreOptions) throws {
         let queue = try place.openQueue()
-        do throws(ReplayError) {
-            for active in try queue.holds() {
-                Output.note(HoldForm(active.hold, reason: active.reason, since: active.since).note(in: place))
-            }
-        } catch {
-            throw Failure.report(error)
+        for active in try queue.holds() {
+            Output.note(HoldForm(active.hold, reason: active.reason, since: active.since).note(in: place))
         }
     }
 

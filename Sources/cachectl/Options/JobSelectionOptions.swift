@@ -30,19 +30,11 @@ struct JobSelectionOptions: ParsableArguments {
     /// Applies an action to the selected jobs and prints the result.
     func apply(_ action: JobAction, in place: StoreOptions) async throws {
         let queue = try place.openQueue()
-        let result: ReplayQueue.BulkResult
-        let counts: [ReplayState: Int]
-        do throws(ReplayError) {
-            if ids.isEmpty {
-                result = try await queue.apply(action, to: filter.filter, isDryRun: dryRun)
-            } else {
-                result = try await queue.apply(action, to: ids, isDryRun: dryRun)
-            }
-            counts = try queue.counts()
-        } catch {
-            throw Failure.report(error)
-        }
-        ActionResult(of: action, result: result, counts: counts, dryRun: dryRun).show(in: place)
+        let result =
+            try await ids.isEmpty
+            ? queue.apply(action, to: filter.filter, isDryRun: dryRun)
+            : queue.apply(action, to: ids, isDryRun: dryRun)
+        ActionResult(of: action, result: result, counts: try queue.counts(), dryRun: dryRun).show(in: place)
         for refusal in result.refusals { Output.note("cachectl: \(refusal.error.message)") }
         if !result.refusals.isEmpty { throw Failure.wrongState }
     }

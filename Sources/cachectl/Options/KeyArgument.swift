@@ -11,16 +11,12 @@ struct KeyArgument {
     /// Returns the only entry whose key begins with the digits.
     func find(in cache: Cache) throws -> CacheListing {
         guard !digits.isEmpty else { throw nothing("the key is empty: look it up with 'cachectl list'") }
-        let found = try list(in: cache)
+        let found = try cache.list(beginning: digits)
         guard let listing = found.first else {
             throw nothing("no entry's key begins with '\(digits)': look it up with 'cachectl list'")
         }
         guard found.count == 1 else { throw nothing("several keys begin with '\(digits)': give more of it") }
         return listing
-    }
-
-    private func list(in cache: Cache) throws -> [CacheListing] {
-        do throws(CacheError) { return try cache.list(beginning: digits) } catch { throw Failure.report(error) }
     }
 
     private func nothing(_ message: String) -> ExitCode { Failure.report(Failure.nothingFound, message) }

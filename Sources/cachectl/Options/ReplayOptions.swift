@@ -32,7 +32,7 @@ struct ReplayOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "For an unsent job with the unique name: keep (add no job, the default), replace, preserveSchedule "
-                + "(replace its request, not its time), appendAfterRunning (the same as replace), or merge.",
+                + "(replace its request, not its time), or merge.",
             valueName: "WAY"))
     var uniqueness: ReplayPolicy.Uniqueness?
 

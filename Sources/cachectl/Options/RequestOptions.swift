@@ -64,21 +64,17 @@ struct RequestOptions: ParsableArguments {
 
     /// Returns the request of another source, changed by the same options.
     func request(_ source: String) throws -> Request {
-        do throws(RequestError) {
-            var request = try Self.base(source)
-            for parameter in p { request.parameters.append(parsing: parameter) }
-            if let method { request.method = try Self.method(method) }
-            for header in headers { request.headers.append(try Self.field(header)) }
-            if let jsonBody { request.body = try Self.body(jsonBody) }
-            if jsonBody != nil, method == nil, request.method == .get { request.method = .post }
-            if let policy { request.cache.mode = try Self.mode(policy) }
-            if let maxAge { request.cache.maxAge = try Self.duration(maxAge, option: "--max-age") }
-            if let identity { request.identity = identity }
-            if let timeout { request.timeout = try Self.duration(timeout, option: "--timeout") }
-            return request
-        } catch {
-            throw Failure.report(error)
-        }
+        var request = try Self.base(source)
+        for parameter in p { request.parameters.append(parsing: parameter) }
+        if let method { request.method = try Self.method(method) }
+        for header in headers { request.headers.append(try Self.field(header)) }
+        if let jsonBody { request.body = try Self.body(jsonBody) }
+        if jsonBody != nil, method == nil, request.method == .get { request.method = .post }
+        if let policy { request.cache.mode = try Self.mode(policy) }
+        if let maxAge { request.cache.maxAge = try Self.duration(maxAge, option: "--max-age") }
+        if let identity { request.identity = identity }
+        if let timeout { request.timeout = try Self.duration(timeout, option: "--timeout") }
+        return request
     }
 
     // A source without a scheme is a file, never a relative URL.

@@ -128,8 +128,7 @@ extension SealOptions {
     /// Returns why the store cannot be opened and what to do; `nil` if a given key opens it or it is not sealed.
     func problem(of cache: Cache) throws -> String? {
         let given = try keys().map(\.id)
-        let ids: [String]
-        do throws(CacheError) { ids = try cache.keyIDs() } catch { throw Failure.report(error) }
+        let ids = try cache.keyIDs()
         guard !ids.isEmpty, !given.contains(where: ids.contains) else { return nil }
         let names = Self.quoted(ids)
         let remedy = "with --key-file or in \(Self.variable)"
@@ -142,10 +141,7 @@ extension SealOptions {
     func problemOfEntries(in cache: Cache) throws -> String? {
         if let problem = try problem(of: cache) { return problem }
         let given = try keys().map(\.id)
-        let ids: [String]
-        do throws(CacheError) { ids = try cache.sealedEntryCounts().keys.filter { !given.contains($0) } } catch {
-            throw Failure.report(error)
-        }
+        let ids = try cache.sealedEntryCounts().keys.filter { !given.contains($0) }
         guard !ids.isEmpty else { return nil }
         let sealed = "the store has entries sealed with the key \(Self.quoted(ids.sorted()))"
         return "\(sealed): give it as well, after the current key"

@@ -49,7 +49,7 @@ struct SelectionOptions: ParsableArguments {
         let cache = try store.openCache()
         let selection = try selection(in: cache)
         if selection.needsKey { try store.refuseLocked(cache) }
-        do throws(CacheError) { return try await body(cache, selection) } catch { throw Failure.report(error) }
+        return try await body(cache, selection)
     }
 
     /// Returns the selection. Throws if a key has no entry. Other options may select none.

@@ -26,11 +26,7 @@ struct StoreOptions: ParsableArguments {
     /// Opens the cache of an existing store, without a limit of its own. Throws if there is none: it creates no cache.
     func openCache() throws -> Cache {
         let seal = try sealing.seal()
-        do throws(CacheError) {
-            return try Cache(location, seal: seal, diskCapacity: .max, create: false)
-        } catch {
-            throw Failure.report(error)
-        }
+        return try Cache(location, seal: seal, diskCapacity: .max, create: false)
     }
 
     /// Returns the cache for a command that sends; `nil` if there is none, or if it is damaged, because engines then
@@ -46,9 +42,7 @@ struct StoreOptions: ParsableArguments {
     /// Opens the store's queue. Throws if there is none: it creates no queue, and seals none.
     func openQueue() throws -> ReplayQueue {
         let seal = try sealing.seal()
-        do throws(ReplayError) { return try ReplayQueue(existing: location, seal: seal) } catch {
-            throw Failure.report(error)
-        }
+        return try ReplayQueue(existing: location, seal: seal)
     }
 
     /// Opens the store's queue. Returns `nil` if the store exists and has no queue, and throws if there is no store.
@@ -56,8 +50,7 @@ struct StoreOptions: ParsableArguments {
         let seal = try sealing.seal()
         do throws(ReplayError) {
             return try ReplayQueue(existing: location, seal: seal)
-        } catch {
-            guard error.code == .noStore, location.isThere else { throw Failure.report(error) }
+        } catch  where error.code == .noStore && location.isThere {
             return nil
         }
     }

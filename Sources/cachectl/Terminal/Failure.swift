@@ -25,13 +25,19 @@ enum Failure {
         return code
     }
 
-    static func report(_ error: CacheError) -> ExitCode { report(noStore, error.message) }
+    /// Prints the message of an error of Diamond, and returns its exit code. Returns other errors as they are.
+    static func reported(_ error: any Error) -> any Error {
+        switch error {
+        case let error as CacheError: report(noStore, error.message)
+        case let error as RequestError: report(usage, error.message)
+        case let error as ReplayError: report(code(of: error), error.message + remedy(of: error))
+        case let error as ConnectionError: report(code(of: error), error.message)
+        default: error
+        }
+    }
 
-    static func report(_ error: RequestError) -> ExitCode { report(usage, error.message) }
-
-    static func report(_ error: ReplayError) -> ExitCode {
-        let remedy = error.code == .cannotSeal ? ": give its key with --key-file or in \(SealOptions.variable)" : ""
-        return report(code(of: error), error.message + remedy)
+    private static func remedy(of error: ReplayError) -> String {
+        error.code == .cannotSeal ? ": give its key with --key-file or in \(SealOptions.variable)" : ""
     }
 
     static func code(of error: ReplayError) -> ExitCode {
@@ -43,8 +49,6 @@ enum Failure {
         default: noStore
         }
     }
-
-    static func report(_ error: ConnectionError) -> ExitCode { report(code(of: error), error.message) }
 
     private static func code(of error: ConnectionError) -> ExitCode {
         switch error.code {

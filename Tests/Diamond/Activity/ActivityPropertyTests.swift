@@ -171,7 +171,7 @@ private struct RandomCalls {
         if random.below(8) == 0, let one, one.request.lane != "api" { connection.addDependency(one) }
         if random.below(8) == 0 { connection.pause() }
         connections.append(connection)
-        engine.enqueue(connection)
+        engine.start(connection)
     }
 
     private mutating func call() {

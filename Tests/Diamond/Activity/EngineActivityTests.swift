@@ -36,9 +36,9 @@ import Testing
         for index in 0..<2 { requests[index].lane = "images" }
         requests[1].tags = ["x"]
         // The first request starts alone. Of several that start at once, any could get the permit.
-        let first = engine.enqueue(requests[0])
+        let first = engine.start(requests[0])
         await flying("http://a/1")
-        let connections = [first] + requests.dropFirst().map { engine.enqueue($0) }
+        let connections = [first] + requests.dropFirst().map { engine.start($0) }
         #expect(engine.connections == connections)
         await flying("http://a/1", "http://a/3")
         await untilTrue { engine.activity.counts.queued == 1 }
@@ -59,9 +59,9 @@ import Testing
     ) async throws {
         let engine = engine(store: isCached ? temporary.store : nil) { $0.width = 1 }
         let recorder = ActivityRecorder(engine.activity)
-        let first = engine.enqueue(Request("http://h/1"))
+        let first = engine.start(Request("http://h/1"))
         await flying("http://h/1")
-        let second = engine.enqueue(Request("http://h/2"))
+        let second = engine.start(Request("http://h/2"))
         let third = Task { try? await engine.send(Request("http://h/3")) }
         await untilTrue { engine.activity.counts.queued == 2 }
         second.cancel()
@@ -81,7 +81,7 @@ import Testing
                 .stub(status: statuses.withLock { $0.removeFirst() })
             })
         let recorder = ActivityRecorder(engine.activity)
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
         #expect(engine.activity.counts.backingOff == 1 && engine.activity.inFlight == 0)
         #expect(!engine.activity.snapshot.isIdle)
@@ -98,7 +98,7 @@ import Testing
     @Test func `an engine's activity counts one exchange for all callers that share it`() async throws {
         let engine = engine(store: temporary.store)
         let recorder = ActivityRecorder(engine.activity)
-        let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
+        let connections = (0..<3).map { _ in engine.start(Request("http://h/")) }
         await flying("http://h/")
         await untilTrue { recorder.lines.count { $0 == "miss" } == 3 }
         #expect(engine.activity.counts.requests == 3 && engine.activity.inFlight == 1)
@@ -113,7 +113,7 @@ import Testing
     ) async throws {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
-        let connection = engine.enqueue(Request("http://h/", method: method))
+        let connection = engine.start(Request("http://h/", method: method))
         await flying("http://h/")
         connection.pause()
         connection.pause()
@@ -140,7 +140,7 @@ import Testing
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
         #expect(engine.activity.counts == ActivityCounts())
-        engine.enqueue(connection)
+        engine.start(connection)
         #expect(engine.activity.counts.paused == 1 && engine.activity.counts.requests == 1)
         connection.cancel()
         await untilTrue { connection.isFinished }
@@ -151,7 +151,7 @@ import Testing
     private func engineWithStale() async throws -> Engine {
         server.headers = [.cacheControl: "max-age=0"]
         let engine = engine(store: temporary.store)
-        let first = engine.enqueue(Request("http://h/"))
+        let first = engine.start(Request("http://h/"))
         await flying("http://h/")
         server.landAll()
         _ = try await first.response
@@ -242,7 +242,7 @@ import Testing
         let engine = engine(StubTransport())
         let connections = (0..<50).map { engine.connection(for: Request("http://h/\($0)")) }
         for (first, second) in zip(connections, connections.dropFirst()) { second.addDependency(first) }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         await engine.activity.idle()
         #expect(connections.allSatisfy { $0.isFinished })
     }
@@ -259,7 +259,7 @@ import Testing
             if case .began(let interval) = event { urls.withLock { _ = $0.insert(interval.url) } }
         }
         let request = Request("c?access_token=hidden", parameters: ["b": 1, "pin": 1234])
-        if isConnection { _ = try await engine.enqueue(request).response } else { _ = try await engine.send(request) }
+        if isConnection { _ = try await engine.start(request).response } else { _ = try await engine.send(request) }
         #expect(urls.withLock { $0 } == ["http://h/v1/c?access_token=•••&b=1&pin=•••"])
         withExtendedLifetime(observation) {}
     }

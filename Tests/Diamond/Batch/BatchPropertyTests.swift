@@ -30,7 +30,7 @@ import Testing
         async let progress = batch.progress.all
         async let items = batch.items.reduce(into: []) { $0.append($1.index) }
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { engine.enqueue(batch) }
+            group.addTask { engine.start(batch) }
             group.addTask { for connection in canceled { connection.cancel() } }
             for _ in 0..<2 { group.addTask { await Self.rock(batch, paused) } }
         }

@@ -45,7 +45,7 @@ import Testing
         requests[1].retry = .never
         let batch = engine.batch(requests, isFailingFast: isFailingFast) { isFailure && $0.status.code >= 500 }
         batch.connections[1].completionBlock = { failed.open() }
-        engine.enqueue(batch)
+        engine.start(batch)
         await failed.wait()
         if !(isFailingFast && isFailure) { for gate in gates.values { gate.open() } }
         let results = await batch.results
@@ -56,7 +56,7 @@ import Testing
     @Test func `a released fail-fast batch cancels its items when an item fails, and not before`() async {
         let engine = engine()
         let connections = requests(3).map(engine.connection(for:))
-        engine.enqueue(Batch(connections, isFailingFast: true))
+        engine.start(Batch(connections, isFailingFast: true))
         await flying(3)
         #expect(connections.allSatisfy { !$0.isCancelled })
         connections[1].cancel()
@@ -80,13 +80,13 @@ import Testing
         let batch = engine.batch(requests(3))
         let completions = Guarded(0)
         for connection in batch.connections { connection.completionBlock = { completions.withLock { $0 += 1 } } }
-        if stage > 0 { engine.enqueue(batch) }
+        if stage > 0 { engine.start(batch) }
         if stage > 1 { await flying(3) }
         if stage > 2 { batch.pause() }
         batch.cancel()
         #expect(await batch.results.map(\.word) == ["cancelled", "cancelled", "cancelled"])
         #expect(completions.withLock { $0 } == (stage > 0 ? 3 : 0))
-        engine.enqueue(batch)
+        engine.start(batch)
         await untilTrue { batch.connections.allSatisfy(\.isFinished) && completions.withLock { $0 } == 3 }
         #expect(batch.completed == 3)
     }
@@ -96,7 +96,7 @@ import Testing
     {
         let engine = engine()
         let batch = engine.batch(requests(2))
-        engine.enqueue(batch)
+        engine.start(batch)
         await flying(2)
         let task = Task { await batch.results }
         if way == 0 { task.cancel() } else { batch.operation.cancel() }
@@ -106,7 +106,7 @@ import Testing
     @Test func `a batch goes on when the task that reads its items is canceled`() async {
         let engine = engine()
         let batch = engine.batch(requests(2))
-        engine.enqueue(batch)
+        engine.start(batch)
         await flying(2)
         server.land("http://h/0")
         let task = Task { await batch.items.reduce(into: []) { $0.append($1.index) } }
@@ -127,7 +127,7 @@ import Testing
         #expect(batch.connections.map(\.isPaused) == [false, true])
         batch.pause()
         batch.pause()
-        engine.enqueue(batch)
+        engine.start(batch)
         batch.resume()
         #expect(batch.connections.map(\.isPaused) == [true, true])
         batch.resume()
@@ -166,7 +166,7 @@ import Testing
             let batch = engine.batch(requests(2))
             leaked.connection.withLock { $0.value = batch.connections[0] }
             let (operation, progress) = (batch.operation, batch.foundationProgress)
-            engine.enqueue(batch)
+            engine.start(batch)
             await flying(2)
             server.landAll()
             _ = await batch.results

@@ -21,7 +21,7 @@ import Testing
     @Test func `a batch delivers results both in the order of its items and as they arrive`() async throws {
         let engine = engine()
         let batch = engine.batch(requests(3))
-        engine.enqueue(batch)
+        engine.start(batch)
         await flying(3)
         var items = batch.items.makeAsyncIterator()
         for index in [2, 0, 1] {
@@ -48,7 +48,7 @@ import Testing
         let batch = engine.batch(requests(3))
         var progress = batch.progress.makeAsyncIterator()
         #expect(await progress.next()?.completed == 0)
-        engine.enqueue(batch)
+        engine.start(batch)
         await flying(3)
         server.land("http://h/1")
         #expect(await progress.next()?.fractionCompleted == 1.0 / 3)
@@ -64,12 +64,12 @@ import Testing
     @Test func `a batch accepts finished and repeated connections, and those of several engines`() async throws {
         let engines = [engine(), engine()]
         let connections = engines.map { $0.connection(for: Request("http://h/")) }
-        engines[0].enqueue(connections[0])
+        engines[0].start(connections[0])
         await flying(1)
         server.landAll()
         _ = try await connections[0].response
         let batches = [Batch(connections + connections), Batch(connections)]
-        engines[1].enqueue(batches[0])
+        engines[1].start(batches[0])
         await flying(1)
         server.landAll()
         #expect(await batches[0].results.count == 4)
@@ -85,7 +85,7 @@ import Testing
         let (entered, returned) = (Gate(), DispatchSemaphore(value: 0))
         let calls = Guarded<[String]>([])
         batch.connections[0].completionBlock = { calls.withLock { $0.append("replaced") } }
-        engine.enqueue(batch)
+        engine.start(batch)
         await flying(1)
         batch.connections[0].completionBlock = { [former = batch.connections[0].completionBlock] in
             former?()
@@ -110,8 +110,8 @@ import Testing
         other.addDependency(batch.operation)
         connection.addDependency(batch.operation)
         queue.addOperation(other)
-        engine.enqueue(connection)
-        engine.enqueue(batch)
+        engine.start(connection)
+        engine.start(batch)
         await flying(2)
         server.land("http://h/0")
         await untilTrue { batch.completed == 1 }
@@ -129,7 +129,7 @@ import Testing
         let (batch, whole) = (engine.batch(requests(4)), Progress.discreteProgress(totalUnitCount: 1))
         whole.addChild(batch.foundationProgress, withPendingUnitCount: 1)
         #expect(batch.foundationProgress === batch.foundationProgress)
-        engine.enqueue(batch)
+        engine.start(batch)
         await flying(4)
         server.land("http://h/3")
         await untilTrue { batch.foundationProgress.completedUnitCount == 1 }
@@ -159,7 +159,7 @@ import Testing
         let engine = Engine.stub(StubTransport())
         let batch = engine.batch(requests(count), isFailingFast: true) { $0.status != .ok }
         var indices = Set<Int>()
-        engine.enqueue(batch)
+        engine.start(batch)
         for await item in batch.items { indices.insert(item.index) }
         #expect(indices.count == count)
         #expect(await batch.results.allSatisfy { !$0.isFailure })

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// Connections that were not enqueued when a task waits for their results.
+/// Connections that were not started when a task waits for their results.
 @Suite("An awaited connection", .timeLimit(.minutes(10))) struct AwaitedConnectionTests {
     private struct City: Endpoint {
         typealias Output = [Int]
@@ -26,11 +26,11 @@ import Testing
 
     // MARK: The ways to wait
 
-    /// The ways to wait for a connection that was not enqueued.
+    /// The ways to wait for a connection that was not started.
     enum Wait: CaseIterable { case response, leaving, output, download, results, items }
 
     @Test(arguments: Wait.allCases)
-    func `a connection that was not enqueued is run when a task waits for it`(wait: Wait) async throws {
+    func `a connection that was not started is run when a task waits for it`(wait: Wait) async throws {
         let engine = Engine.stub(transport)
         let connection = engine.connection(for: City())
         switch wait {
@@ -47,11 +47,11 @@ import Testing
         #expect(order == ["1"])
     }
 
-    @Test func `a batch whose items were enqueued in part runs the others in their order when it is awaited`() async {
+    @Test func `a batch whose items were started in part runs the others in their order when it is awaited`() async {
         let engine = Engine.stub(transport)
         engine.lanes[.default] = .serial
         let batch = engine.batch((0..<4).map { Request("http://h/\($0)") })
-        engine.enqueue(batch.connections[2])
+        engine.start(batch.connections[2])
         #expect(await batch.results.count == 4)
         #expect(order == ["2", "0", "1", "3"])
     }
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `an awaited connection without an engine fails, with the remedy`() async {
         let error = await #expect(throws: ConnectionError.self) { try await Connection(Request("http://h/")).response }
-        #expect(error?.code == .noEngine && error?.message.contains("use Engine.enqueue") == true)
+        #expect(error?.code == .noEngine && error?.message.contains("use Engine.start") == true)
     }
 
     @Test func `an awaited connection that is paused runs when it is resumed`() async throws {
@@ -119,7 +119,7 @@ import Testing
         #expect(await progress.next() == TransferProgress())
         #expect(await items.next() == BatchProgress(completed: 0, failed: 0, count: 1))
         #expect(!connection.isMember && !batch.connections[0].isMember && order.isEmpty)
-        engine.enqueue(connection)
+        engine.start(connection)
         while let state = await states.next() { #expect(state != .ready) }
         #expect(order == ["1"])
     }
@@ -130,7 +130,7 @@ import Testing
     enum Between: CaseIterable { case nothing, connection, operation, batch }
 
     @Test(arguments: Between.allCases, [false, true])
-    func `an awaited connection runs with its dependencies that were not enqueued`(between: Between, isMember: Bool)
+    func `an awaited connection runs with its dependencies that were not started`(between: Between, isMember: Bool)
         async throws
     {
         let (engine, queue) = (Engine.stub(transport), OperationQueue())
@@ -147,7 +147,7 @@ import Testing
             connections[2].addDependency(other)
         case .batch: connections[2].addDependency(Batch([connections[0]]).operation)
         }
-        if isMember { engine.enqueue(connections[2]) }
+        if isMember { engine.start(connections[2]) }
         #expect(try await connections[2].response.text == "[7]")
         #expect(order == (between == .connection ? ["0", "1", "2"] : ["0", "2"]))
     }

@@ -42,7 +42,7 @@ private struct Note: Endpoint {
     }
 
     @Test func `a typed connection has the decoded output, and the response`() async throws {
-        let login = engine().enqueue(Login(user: "ann"))
+        let login = engine().start(Login(user: "ann"))
         #expect(try await login.output.token == "t-1")
         #expect(try await login.response.text.contains("t-1"))
         #expect(login.call == Login(user: "ann") && login.state == .finished(.success))
@@ -55,7 +55,7 @@ private struct Note: Endpoint {
         async
     {
         let engine = engine(status, body)
-        let login = engine.enqueue(Login(user: "ann"))
+        let login = engine.start(Login(user: "ann"))
         let awaited = await #expect(throws: ConnectionError.self) { try await login.output }
         let raw = await #expect(throws: ConnectionError.self) { try await login.response }
         let sent = await #expect(throws: ConnectionError.self) { try await engine.send(Login(user: "ann")) }
@@ -73,18 +73,18 @@ private struct Note: Endpoint {
         profile.addDependency(login) { request, login in
             request.headers[.authorization] = "Bearer " + login.token
         }
-        engine.enqueue([profile, login])
+        engine.start([profile, login])
         #expect(try await profile.output == ["authorization": "Bearer t-1"])
     }
 
     @Test func `a typed connection passes its response to a closure that asks for it`() async throws {
         let engine = engine()
-        let login = engine.enqueue(Login(user: "ann"))
+        let login = engine.start(Login(user: "ann"))
         let profile = engine.connection(for: Request("http://h/profile"))
         profile.addDependency(login) { (request: inout Request, response: Response) in
             request.headers[.authorization] = "\(response.status.code)"
         }
-        engine.enqueue(profile)
+        engine.start(profile)
         #expect(try await profile.response.text.contains("200"))
     }
 
@@ -97,7 +97,7 @@ private struct Note: Endpoint {
         let profile = engine.connection(for: Profile())
         if ignores { profile.failedDependencies = .ignore }
         profile.addDependency(login) { $0.headers[.authorization] = $1.token }
-        engine.enqueue([login, profile])
+        engine.start([login, profile])
         guard !ignores else {
             #expect(try await profile.output == ["authorization": "none"])
             return
@@ -111,21 +111,21 @@ private struct Note: Endpoint {
     @Test func `a typed connection fails its dependents if their closure throws`() async {
         struct Missing: Error {}
         let engine = engine()
-        let login = engine.enqueue(Login(user: "ann"))
+        let login = engine.start(Login(user: "ann"))
         let profile = engine.connection(for: Profile())
         profile.addDependency(login) { _, _ in throw Missing() }
-        engine.enqueue(profile)
+        engine.start(profile)
         let error = await #expect(throws: ConnectionError.self) { try await profile.output }
         #expect(error?.code == .dependencyFailed && error?.cause is Missing)
     }
 
-    @Test func `arrays of calls, requests and connections are enqueued at once, in their order`() async throws {
+    @Test func `arrays of calls, requests and connections are started at once, in their order`() async throws {
         let transport = transport()
         let engine = Engine.stub(transport)
-        let logins = engine.enqueue(["ann", "bob", "eve"].map { Login(user: $0) })
+        let logins = engine.start(["ann", "bob", "eve"].map { Login(user: $0) })
         for login in logins { #expect(try await login.output.token == "t-1") }
         #expect(logins.map(\.call.user) == ["ann", "bob", "eve"])
-        let plain = engine.enqueue([Request("http://h/a"), Request("http://h/b")])
+        let plain = engine.start([Request("http://h/a"), Request("http://h/b")])
         for connection in plain { _ = try await connection.response }
         #expect(plain.map(\.request.url) == ["http://h/a", "http://h/b"])
         #expect(transport.requests.count == 5)
@@ -133,8 +133,8 @@ private struct Note: Endpoint {
 
     @Test func `a callback gets the output or the error`() async {
         let results = Guarded<[Result<Login.Output, ConnectionError>]>([])
-        engine().enqueue(Login(user: "ann")).onOutput(on: .global) { result in results.withLock { $0.append(result) } }
-        engine(404).enqueue(Login(user: "bob")).onOutput(on: .global) { result in
+        engine().start(Login(user: "ann")).onOutput(on: .global) { result in results.withLock { $0.append(result) } }
+        engine(404).start(Login(user: "bob")).onOutput(on: .global) { result in
             results.withLock { $0.append(result) }
         }
         await untilTrue { results.withLock { $0.count } == 2 }
@@ -144,12 +144,12 @@ private struct Note: Endpoint {
 
     @Test func `a copy of a typed connection decodes its own response`() async throws {
         let engine = engine()
-        let login = engine.enqueue(Login(user: "ann"))
+        let login = engine.start(Login(user: "ann"))
         login.name = "login"
         _ = try await login.output
         let copy = login.copied()
         #expect(copy.name == "login")
-        engine.enqueue(copy)
+        engine.start(copy)
         #expect(try await copy.output.token == "t-1")
         let again = try #require(login.retry() as? CallConnection<Login>)
         #expect(try await again.output.token == "t-1")
@@ -157,7 +157,7 @@ private struct Note: Endpoint {
 
     @Test func `a canceled wait for an output leaves the connection to other tasks`() async throws {
         let server = ManualServer()
-        let login = Engine.stub(server.transport).enqueue(Request("http://h/").decoding(Data.self))
+        let login = Engine.stub(server.transport).start(Request("http://h/").decoding(Data.self))
         let first = Task { try await login.output }
         let second = Task { try await login.output(whenCanceled: .leave) }
         await untilTrue { server.flying.count == 1 && login.core.withLock { $0.waiters.count == 2 } }
@@ -169,7 +169,7 @@ private struct Note: Endpoint {
 
     @Test func `a paused connection decodes the response that it receives after its resume`() async throws {
         let server = ManualServer()
-        let connection = Engine.stub(server.transport).enqueue(Request("http://h/").decoding(Data.self))
+        let connection = Engine.stub(server.transport).start(Request("http://h/").decoding(Data.self))
         await untilTrue { server.flying.count == 1 }
         connection.pause()
         await untilTrue { server.flying.isEmpty }
@@ -186,7 +186,7 @@ private struct Note: Endpoint {
             store: temporary)
         configuration.baseURL = "http://h/"
         let engine = Engine(configuration)
-        let error = await #expect(throws: ConnectionError.self) { try await engine.enqueue(Note()).output }
+        let error = await #expect(throws: ConnectionError.self) { try await engine.start(Note()).output }
         #expect(error?.code == .queued)
         let job = try engine.queue().job(try #require(error?.jobID))
         #expect(job?.kind == Note.kind)

@@ -29,7 +29,7 @@ import Testing
 
     @Test(arguments: [CanceledWait.cancelIfAlone, .leave])
     func `a canceled wait ends at once, and leaves the connection to another task`(effect: CanceledWait) async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let connection = engine().start(Request("http://h/"))
         let (first, second) = (wait(for: connection, with: effect), wait(for: connection))
         await untilTrue { server.flying.count == 1 && connection.core.withLock { $0.waiters.count == 2 } }
         first.cancel()
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `a canceled wait of the last task cancels the connection`() async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let connection = engine().start(Request("http://h/"))
         let (first, second) = (wait(for: connection), wait(for: connection))
         await untilTrue { server.flying.count == 1 && connection.core.withLock { $0.waiters.count == 2 } }
         first.cancel()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `a canceled wait with the option cancel cancels the connection for all tasks`() async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let connection = engine().start(Request("http://h/"))
         let (first, second) = (wait(for: connection, with: .cancel), wait(for: connection))
         await untilTrue { connection.core.withLock { $0.waiters.count == 2 } }
         first.cancel()
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `a canceled wait with the option leave never cancels the connection`() async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let connection = engine().start(Request("http://h/"))
         let first = wait(for: connection, with: .leave)
         await untilTrue { connection.core.withLock { $0.waiters.count == 1 } }
         first.cancel()
@@ -89,7 +89,7 @@ import Testing
     {
         for seed in 0..<50 {
             var random = SplitMix(state: UInt64(seed))
-            let connection = engine().enqueue(Request("http://h/\(seed)"))
+            let connection = engine().start(Request("http://h/\(seed)"))
             let tasks = (0..<8).map { _ in wait(for: connection) }
             await untilTrue { connection.core.withLock { $0.waiters.count == 8 } }
             let kept = seed.isMultiple(of: 2) ? Int.random(in: 0..<8, using: &random) : nil

@@ -22,7 +22,7 @@ import Testing
             let canceled = token.own(
                 engine.send(Request("http://h/1")) { [calls] _ in calls.withLock { $0.append("called") } })
             #expect(token.owns(canceled))
-            return (canceled, engine.enqueue(Request("http://h/2")))
+            return (canceled, engine.start(Request("http://h/2")))
         }()
         await untilTrue { canceled.isFinished }
         #expect(canceled.state == .finished(.cancelled))
@@ -37,7 +37,7 @@ import Testing
         let engine = engine()
         let token = CancellationOwner()
         let connection = token.own(engine.connection(for: Request("http://h/")))
-        engine.enqueue(connection)
+        engine.start(connection)
         await untilTrue { [server] in server.flying.count == 1 }
         server.landAll()
         _ = try await connection.response
@@ -50,9 +50,9 @@ import Testing
 
     @Test func `an owner token selects the connections that an engine cancels, and may be reused`() async throws {
         let engine = engine()
-        let (token, other) = (CancellationOwner(), engine.enqueue(Request("http://h/other")))
+        let (token, other) = (CancellationOwner(), engine.start(Request("http://h/other")))
         for round in 1...2 {
-            let connections = (0..<3).map { token.own(engine.enqueue(Request("http://h/\($0)"))) }
+            let connections = (0..<3).map { token.own(engine.start(Request("http://h/\($0)"))) }
             if round == 1 { #expect(engine.cancel(where: token.owns) == 3) } else { token.cancel() }
             await untilTrue { connections.allSatisfy { $0.isFinished && $0.isCancelled } }
         }

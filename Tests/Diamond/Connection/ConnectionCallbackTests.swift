@@ -20,7 +20,7 @@ import Testing
         }
         connection.completionBlock = { calls.withLock { $0.append("block") } }
         #expect(connection.completionBlock != nil)
-        if isOnQueue { OperationQueue().addOperation(connection) } else { engine.enqueue(connection) }
+        if isOnQueue { OperationQueue().addOperation(connection) } else { engine.start(connection) }
         await last.wait()
         #expect(calls.withLock { $0 } == ["block", "follower"])
         connection.completionBlock = {}
@@ -35,7 +35,7 @@ import Testing
         connection.completionBlock = { calls.withLock { $0 += 1 } }
         connection.completionBlock = nil
         connection.afterCallbacks { _ in last.open() }
-        engine.enqueue(connection)
+        engine.start(connection)
         await last.wait()
         #expect(calls.withLock { $0 } == 0)
     }
@@ -52,7 +52,7 @@ import Testing
         connection.onResult(on: adding) { _ in }
         connection.onResult(on: serial) { _ in calls.withLock { $0.append("second") } }
         connection.afterCallbacks { _ in last.open() }
-        engine.enqueue(connection)
+        engine.start(connection)
         await last.wait()
         #expect(calls.withLock { $0 } == ["second", "third"])
     }
@@ -104,7 +104,7 @@ import Testing
         }
         alone.cancel()
         #expect(calls.withLock { $0 } == ["alone"])
-        engine.enqueue(held)
+        engine.start(held)
         held.cancel()
         await last.wait()
         #expect(calls.withLock { $0 } == ["alone", "block", "held"])

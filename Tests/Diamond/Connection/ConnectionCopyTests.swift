@@ -30,15 +30,15 @@ import Testing
         (connection.name, connection.queuePriority, connection.failedDependencies) = ("cities", .high, .ignore)
         let calls = Guarded(0)
         connection.completionBlock = { calls.withLock { $0 += 1 } }
-        connection.addDependency(engine.enqueue(Request("http://h/first")))
-        engine.enqueue(connection)
+        connection.addDependency(engine.start(Request("http://h/first")))
+        engine.start(connection)
         _ = try await connection.response
         let copy = connection.copied()
         #expect(copy !== connection && copy.request == connection.request && copy.state == .ready)
         #expect(copy.name == "cities" && copy.queuePriority == .high)
         #expect(copy.dependencies.isEmpty && copy.completionBlock == nil)
         if case .ignore = copy.failedDependencies {} else { Issue.record("another policy") }
-        engine.enqueue(copy)
+        engine.start(copy)
         #expect(try await copy.response.status == .ok)
         #expect(transport.requests.count == 3)
         await untilTrue { calls.withLock { $0 } == 1 }
@@ -55,16 +55,16 @@ import Testing
 
     @Test func `a copy does not have the changes that dependencies made to the request`() async throws {
         let engine = engine()
-        let login = engine.enqueue(Request("http://h/login"))
+        let login = engine.start(Request("http://h/login"))
         let connection = engine.connection(for: Request("http://h/"))
         let hand: @Sendable (inout Request, Response) throws -> Void = { $0.headers[.authorization] = $1.text }
         connection.addDependency(login, updatingRequest: hand)
-        engine.enqueue(connection)
+        engine.start(connection)
         _ = try await connection.response
         _ = try await connection.retry().response
         let copy = connection.copied()
         copy.addDependency(login, updatingRequest: hand)
-        engine.enqueue(copy)
+        engine.start(copy)
         _ = try await copy.response
         #expect(transport.requests.map { $0.headers[.authorization] } == [nil, "body", nil, "body"])
     }
@@ -73,7 +73,7 @@ import Testing
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         if isCanceled { connection.cancel() }
-        engine.enqueue(connection)
+        engine.start(connection)
         await untilTrue { connection.isFinished }
         let again = connection.retry()
         #expect(try await again.response.text == "body")
@@ -84,7 +84,7 @@ import Testing
     @Test func `a copy runs while its original has not finished`() async throws {
         let server = ManualServer()
         let engine = Engine.stub(server.transport)
-        let connection = engine.enqueue(Request("http://h/", method: .post))
+        let connection = engine.start(Request("http://h/", method: .post))
         await untilTrue { server.flying.count == 1 }
         let again = connection.retry()
         await untilTrue { server.flying.count == 2 }
@@ -94,7 +94,7 @@ import Testing
 
     @Test func `a copy fails where there is no engine, or the engine is released`() async throws {
         let connection = try await { () async throws in
-            let connection = engine().enqueue(Request("http://h/"))
+            let connection = engine().start(Request("http://h/"))
             _ = try await connection.response
             return connection
         }()

@@ -38,7 +38,7 @@ import Testing
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
         let request = Request(server.url("wire/bytes/3000000"))
-        let connection = engine.enqueue(request, to: file)
+        let connection = engine.start(request, to: file)
         let download = try await connection.download
         #expect(download.status == .ok && download.size == 3_000_000 && download.file?.path == file.path)
         #expect(download.url == request.url && download.headers[.eTag] != nil && download.attempts.isEmpty)
@@ -59,8 +59,8 @@ import Testing
         dependent.addDependency(download) { [folder, file] _, response in
             seen.withLock { $0 = [folder.text(of: file), response.text] }
         }
-        engine.enqueue(dependent)
-        engine.enqueue(download)
+        engine.start(dependent)
+        engine.start(download)
         _ = try await dependent.response
         #expect(seen.withLock { $0 } == ["body", ""])
         await engine.close()
@@ -76,7 +76,7 @@ import Testing
             }
         }
         let batch = Batch(connections)
-        engine.enqueue(batch)
+        engine.start(batch)
         #expect(await batch.results.allSatisfy { (try? $0.get().status) == .ok })
         #expect(seen.withLock { $0 } == ["body", "body"] && folder.names == ["a", "b"])
         await engine.close()
@@ -89,7 +89,7 @@ import Testing
             $0.width = 1
         }
         let connections = ["1", "2"].map { name in
-            engine.enqueue(Request("http://h/\(name)"), to: folder.url.appending(path: name))
+            engine.start(Request("http://h/\(name)"), to: folder.url.appending(path: name))
         }
         await untilTrue { manualServer.flying.count == 1 && engine.lanes.waiting == 1 }
         #expect(folder.names.count == 1)
@@ -105,7 +105,7 @@ import Testing
     @Test func `a copy of a download downloads the file again`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
-        let connection = engine.enqueue(Request("http://h/"), to: file)
+        let connection = engine.start(Request("http://h/"), to: file)
         _ = try await connection.download
         try Data("changed".utf8).write(to: file)
         let copy = connection.copied()
@@ -117,7 +117,7 @@ import Testing
 
     @Test func `a connection without a download has no file`() async throws {
         let engine = engine { $0.transport = StubTransport() }
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         await #expect { _ = try await connection.download } throws: { ($0 as? ConnectionError)?.code == .badRequest }
         #expect(try await connection.response.text == "body" && connection.file == nil)
         await engine.close()
@@ -151,7 +151,7 @@ import Testing
         let begin = Answer(headers: ["Content-Length: 10", "ETag: \"a\""], body: "01234", isHeld: true)
         let server = try ScriptedServer([begin] + answers)
         let engine = engine { [temporary] in if hasStore { $0.store = temporary.store } }
-        let connection = engine.enqueue(Request(server.url), to: file)
+        let connection = engine.start(Request(server.url), to: file)
         await untilTrue { connection.core.withLock { $0.meter?.progress.received == 5 } }
         connection.pause()
         #expect(connection.state == .paused && folder.names.count == 1 && folder.names != ["cities.zip"])
@@ -170,7 +170,7 @@ import Testing
     {
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20), .broken(1 << 19), .held(1 << 20), .held(0)] }
         let engine = engine { $0.transport = rangeServer.transport }
-        let connection = engine.enqueue(Request("http://h/"), to: file)
+        let connection = engine.start(Request("http://h/"), to: file)
         for count in 1...3 {
             await pause(connection, rangeServer, behind: count)
             await untilTrue { engine.lanes.running == 0 }
@@ -192,7 +192,7 @@ import Testing
             $0.transport = transport
         }
         _ = try await engine.send(Request("http://h/"))
-        let connection = engine.enqueue(Request("http://h/"), to: file)
+        let connection = engine.start(Request("http://h/"), to: file)
         #expect(try await connection.download.size == 4)
         let response = try await connection.response
         #expect(response.source == .cache && response.body.isEmpty && folder.text(of: file) == "body")
@@ -205,7 +205,7 @@ import Testing
         let engine = engine { $0.transport = rangeServer.transport }
         var request = Request("http://h/")
         request.identity = "user-42"
-        let connection = engine.enqueue(request, to: file)
+        let connection = engine.start(request, to: file)
         await pause(connection, rangeServer)
         try await engine.forget(identity: "user-42")
         connection.resume()
@@ -224,7 +224,7 @@ import Testing
         }
         var request = Request("http://h/")
         request.credentials = [.header(.authorization, .secret("token"))]
-        let connection = engine.enqueue(request, to: file)
+        let connection = engine.start(request, to: file)
         await pause(connection, rangeServer)
         // The response to another identity cannot be resumed, and replaces the first response.
         let (tag, body) = ("\"a\"", rangeServer.body)
@@ -301,7 +301,7 @@ import Testing
         let connections = files.map { file in
             var request = Request("http://h/")
             request.retry = RetryPolicy(attempts: 100)
-            return engine.enqueue(request, to: file)
+            return engine.start(request, to: file)
         }
         // A download that stands still goes on only after a pause and a resume.
         var rounds = 0
@@ -330,7 +330,7 @@ import Testing
         try Data("old".utf8).write(to: file)
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
         let engine = engine { $0.transport = rangeServer.transport }
-        let connection = engine.enqueue(Request("http://h/"), to: file)
+        let connection = engine.start(Request("http://h/"), to: file)
         await untilTrue { rangeServer.drained == 1 }
         if isPaused { connection.pause() }
         #expect(folder.names.count == 2)
@@ -358,7 +358,7 @@ import Testing
     @Test func `a download writes no error response to its file`() async throws {
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
-        let connection = engine.enqueue(Request(server.url), to: file)
+        let connection = engine.start(Request(server.url), to: file)
         let error = await failure(of: connection)
         #expect(error?.code == .badStatus && error?.response?.text == "no")
         await untilTrue { [folder] in connection.isFinished && folder.names.isEmpty }
@@ -369,7 +369,7 @@ import Testing
     @Test func `a download sends nothing where it cannot write its file`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
-        let connection = engine.enqueue(Request("http://h/"), to: folder.url.appending(path: "none/cities.zip"))
+        let connection = engine.start(Request("http://h/"), to: folder.url.appending(path: "none/cities.zip"))
         let error = await failure(of: connection)
         #expect(error?.code == .cannotWrite && (error?.cause as? POSIXError)?.code == .ENOENT)
         #expect(transport.requests.isEmpty && engine.lanes.running == 0)
@@ -383,9 +383,9 @@ import Testing
         }
         var request = Request("http://h/")
         request.bodyLimit = 4
-        #expect(await failure(of: engine.enqueue(request, to: file))?.code == .bodyTooLarge)
+        #expect(await failure(of: engine.start(request, to: file))?.code == .bodyTooLarge)
         request.bodyLimit = nil
-        #expect(try await engine.enqueue(request, to: file).download.size == 5)
+        #expect(try await engine.start(request, to: file).download.size == 5)
         await engine.close()
     }
 
@@ -418,7 +418,7 @@ import Testing
         var request = Request("http://h/")
         request.tags = [tag]
         let connection = RecordingConnection(request, to: file)
-        engine.enqueue(connection)
+        engine.start(connection)
         return connection
     }
 
@@ -456,7 +456,7 @@ import Testing
 
     @Test func `a download restored from a snapshot has its file`() async throws {
         let engine = engine { $0.transport = StubTransport() }
-        let connection = engine.enqueue(Request("http://h/"), to: file)
+        let connection = engine.start(Request("http://h/"), to: file)
         _ = try await connection.download
         let kept = Connection(try ConnectionSnapshot(json: connection.snapshot.json()))
         #expect(kept.isFinished && kept.file?.path == file.path)
@@ -467,11 +467,11 @@ import Testing
     @Test func `a download restored from a snapshot of a paused one begins again`() async throws {
         let rangeServer = RangeServer { $0.flows = [.held(1 << 20)] }
         let engine = engine { $0.transport = rangeServer.transport }
-        let connection = engine.enqueue(Request("http://h/"), to: file)
+        let connection = engine.start(Request("http://h/"), to: file)
         await pause(connection, rangeServer)
         let again = engine.connection(from: try ConnectionSnapshot(json: connection.snapshot.json()))
         connection.cancel()
-        engine.enqueue(again)
+        engine.start(again)
         #expect(again.isPaused)
         again.resume()
         #expect(try await again.download.size == rangeServer.body.count)

@@ -28,7 +28,7 @@ import Testing
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
         #expect(connection.state == .paused && !connection.isExecuting)
-        engine.enqueue(connection)
+        engine.start(connection)
         #expect(connection.state == .paused && connection.isExecuting)
         connection.resume()
         await flying("http://h/")
@@ -41,11 +41,11 @@ import Testing
         method: HTTPRequest.Method
     ) async throws {
         let engine = engine(width: 1)
-        let connection = engine.enqueue(Request("http://h/1", method: method))
+        let connection = engine.start(Request("http://h/1", method: method))
         await flying("http://h/1")
         connection.pause()
         #expect(connection.state == .paused)
-        let other = engine.enqueue(Request("http://h/2"))
+        let other = engine.start(Request("http://h/2"))
         await flying("http://h/2")
         manualServer.land("http://h/2")
         _ = try await other.response
@@ -60,7 +60,7 @@ import Testing
     @Test func `a connection paused in flight has no socket`() async throws {
         let server = try ChaosServer()
         let engine = Engine(.init(store: nil))
-        let connection = engine.enqueue(Request(server.url(.silent, 1, size: 0)))
+        let connection = engine.start(Request(server.url(.silent, 1, size: 0)))
         await untilTrue { server.arrivals(by: "GET", .silent, 1, size: 0) == 1 }
         connection.pause()
         await untilTrue { server.connections == 0 && engine.activity.inFlight == 0 }
@@ -70,9 +70,9 @@ import Testing
 
     @Test func `a connection paused while it waits for its permit leaves the queue`() async throws {
         let engine = engine(width: 1)
-        let first = engine.enqueue(Request("http://h/1"))
+        let first = engine.start(Request("http://h/1"))
         await flying("http://h/1")
-        let connections = [engine.enqueue(Request("http://h/2", method: .post)), engine.enqueue(Request("http://h/3"))]
+        let connections = [engine.start(Request("http://h/2", method: .post)), engine.start(Request("http://h/3"))]
         // Both connections wait for the permit.
         await untilTrue { engine.lanes.waiting == 2 }
         for connection in connections { connection.pause() }
@@ -95,7 +95,7 @@ import Testing
         async throws
     {
         let engine = engine()
-        let connection = engine.enqueue(Request("http://h/", method: .post))
+        let connection = engine.start(Request("http://h/", method: .post))
         await flying("http://h/")
         connection.pause()
         manualServer.land("http://h/")
@@ -122,12 +122,12 @@ import Testing
     {
         let engine = engine(width: 1)
         let connection = HeldConnection(Request("http://h/", method: method))
-        engine.enqueue(connection)
+        engine.start(connection)
         await connection.entered.wait()
         connection.pause()
         connection.gate.open()
         await untilTrue { connection.core.withLock { $0.run == nil } }
-        let other = engine.enqueue(Request("http://h/2"))
+        let other = engine.start(Request("http://h/2"))
         await flying("http://h/2")
         manualServer.land("http://h/2")
         _ = try await other.response
@@ -159,7 +159,7 @@ import Testing
         let engine = Engine(configuration)
         var request = Request("http://h/", method: .post)
         request.replay = replay
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await signer.entered.wait()
         connection.pause()
         signer.gate.open()
@@ -204,7 +204,7 @@ import Testing
         let transport = transport(["http://h/": isInvited ? .success(invitation) : .failure(Self.refused)])
         let clock = TestClock()
         let engine = engine(transport, clock)
-        let connection = engine.enqueue(Request("http://h/", method: .post))
+        let connection = engine.start(Request("http://h/", method: .post))
         await untilTrue { clock.sleeping.count == 1 }
         connection.pause()
         clock.advance(by: .seconds(2))
@@ -221,9 +221,9 @@ import Testing
     @Test func `a connection paused while it waits for another permit returns the permit`() async throws {
         let (transport, clock) = (transport(["http://h/1": .failure(Self.refused)]), TestClock())
         let engine = engine(transport, clock, width: 1)
-        let connection = engine.enqueue(Request("http://h/1", method: .post))
+        let connection = engine.start(Request("http://h/1", method: .post))
         await untilTrue { clock.sleeping.count == 1 }
-        let other = engine.enqueue(Request("http://h/2"))
+        let other = engine.start(Request("http://h/2"))
         await flying("http://h/2")
         clock.advance(by: .seconds(2))
         await untilTrue { engine.lanes.waiting == 1 }
@@ -243,9 +243,9 @@ import Testing
         let busy = TransportResponse.stub(status: 503, headers: [.retryAfter: "1"])
         let (transport, clock) = (transport(["http://h/1": .success(busy)]), TestClock())
         let engine = engine(transport, clock, width: 1)
-        let connection = engine.enqueue(Request("http://h/1", method: .post))
+        let connection = engine.start(Request("http://h/1", method: .post))
         await untilTrue { clock.sleeping.count == 1 }
-        let other = engine.enqueue(Request("http://h/2"))
+        let other = engine.start(Request("http://h/2"))
         await flying("http://h/2")
         clock.advance(by: .seconds(2))
         await untilTrue { engine.lanes.waiting == 1 && clock.sleeping.count == 1 }
@@ -265,7 +265,7 @@ import Testing
         let transport = transport(["http://h/old": .success(redirect), "http://h/new": .failure(Self.refused)])
         let clock = TestClock()
         let engine = engine(transport, clock)
-        let connection = engine.enqueue(Request("http://h/old", method: .post))
+        let connection = engine.start(Request("http://h/old", method: .post))
         await untilTrue { clock.sleeping.count == 1 }
         connection.pause()
         clock.advance(by: .seconds(2))
@@ -285,7 +285,7 @@ import Testing
         configuration.transport = manualServer.transport
         configuration.retry.retriesUnsafeMethods = true
         let engine = Engine(configuration)
-        let connection = engine.enqueue(Request("http://h/", method: .post))
+        let connection = engine.start(Request("http://h/", method: .post))
         await flying("http://h/")
         connection.pause()
         try #require(isAtRest(connection))
@@ -320,10 +320,10 @@ import Testing
     @Test func `a resumed connection sends the request that its latest run has prepared`() async throws {
         let transport = manualServer.transport
         let engine = engine(transport, TestClock(), width: 1)
-        let other = engine.enqueue(Request("http://h/2"))
+        let other = engine.start(Request("http://h/2"))
         await flying("http://h/2")
         let connection = SignedConnection(Request("http://h/1", cache: .noStore))
-        engine.enqueue(connection)
+        engine.start(connection)
         await untilTrue { connection.calls.withLock { $0 } == 1 }
         let first = WeakRun(run: connection.core.withLock { $0.run })
         connection.pause()
@@ -346,7 +346,7 @@ import Testing
     @Test(arguments: [HTTPRequest.Method.get, .post])
     func `a connection canceled during a pause reports paused until it finishes`(method: HTTPRequest.Method) async {
         let engine = engine()
-        let connection = engine.enqueue(Request("http://h/", method: method))
+        let connection = engine.start(Request("http://h/", method: method))
         await flying("http://h/")
         connection.pause()
         let states = connection.states
@@ -361,7 +361,7 @@ import Testing
         let engine = engine()
         var request = Request("http://h/", method: .post)
         request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "1"
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await flying("http://h/")
         connection.pause()
         await flying()
@@ -376,7 +376,7 @@ import Testing
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
         connection.pause()
-        engine.enqueue(connection)
+        engine.start(connection)
         connection.resume()
         #expect(connection.isPaused)
         connection.resume()
@@ -392,7 +392,7 @@ import Testing
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         if stage == 0 { connection.pause() }
-        engine.enqueue(connection)
+        engine.start(connection)
         if stage > 0 {
             await flying("http://h/")
             connection.pause()
@@ -413,7 +413,7 @@ import Testing
     @Test func `a paused connection does not affect the other callers of its exchange`() async throws {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
-        let connections = [engine.enqueue(Request("http://h/")), engine.enqueue(Request("http://h/"))]
+        let connections = [engine.start(Request("http://h/")), engine.start(Request("http://h/"))]
         await untilTrue { recorder.lines.count { $0 == "miss" } == 2 }
         await flying("http://h/")
         connections[0].pause()
@@ -426,8 +426,8 @@ import Testing
 
     @Test func `a paused connection holds up the ones after it in a serial lane`() async throws {
         let engine = engine(lanes: [.default: .serial])
-        let first = engine.enqueue(Request("http://h/1"))
-        let second = engine.enqueue(Request("http://h/2"))
+        let first = engine.start(Request("http://h/1"))
+        let second = engine.start(Request("http://h/2"))
         await flying("http://h/1")
         first.pause()
         await untilTrue { engine.lanes.running == 0 }
@@ -463,7 +463,7 @@ import Testing
             connection.completionBlock = { finishes.withLock { $0 += 1 } }
             return connection
         }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         for _ in 0..<400 {
             let connection = connections[Int(random.next() % 40)]
             switch random.next() % 12 {

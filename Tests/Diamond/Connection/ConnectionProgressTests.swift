@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `progress reports received and expected bytes, from the present count to the end`() async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let connection = engine().start(Request("http://h/"))
         var progress = connection.progress.makeAsyncIterator()
         #expect(await progress.next()?.received == 0)
         let body = await body()
@@ -65,7 +65,7 @@ import Testing
             let request = Request("http://h/", method: .post, body: .bytes(Data([1])))
             let connection = engine.connection(for: request)
             let progress = connection.foundationProgress
-            engine.enqueue(connection)
+            engine.start(connection)
             await untilTrue { [bodies] in bodies.withLock { $0.count } == 1 }
             await until(connection) { $0.sent == 1 && $0.expectedToReceive == length }
             await untilTrue { progress.totalUnitCount == total }
@@ -86,11 +86,11 @@ import Testing
 
     @Test func `progress of a shared exchange is the same for all callers, including later callers`() async throws {
         let engine = engine()
-        let first = engine.enqueue(Request("http://h/"))
+        let first = engine.start(Request("http://h/"))
         let body = await body()
         body.yield(Data("abc".utf8))
         await until(first) { $0.received == 3 }
-        let second = engine.enqueue(Request("http://h/"))
+        let second = engine.start(Request("http://h/"))
         await until(second) { $0.received == 3 && $0.expectedToReceive == 6 }
         body.yield(Data("def".utf8))
         await until(first) { $0.received == 6 }
@@ -138,7 +138,7 @@ import Testing
         }
         configuration.clock = clock
         configuration.draw = { 0.5 }
-        let connection = Engine(configuration).enqueue(Request("http://h/"))
+        let connection = Engine(configuration).start(Request("http://h/"))
         await untilTrue { clock.sleeping.count == 1 }
         await until(connection) { $0.received == 12 }
         clock.advance(by: .seconds(1))
@@ -159,13 +159,13 @@ import Testing
             return .stub()
         }
         let engine = Engine.stub(transport)
-        let upload = engine.enqueue(Request("http://h/", method: .put, body: .file(try file(size))))
+        let upload = engine.start(Request("http://h/", method: .put, body: .file(try file(size))))
         await taken.wait()
         await until(upload) { $0.sent == 256 << 10 && $0.expectedToSend == Int64(size) }
         leave.open()
         _ = try await upload.response
         await until(upload) { $0.sent == Int64(size) }
-        let other = engine.enqueue(Request("http://h/", method: .put, body: .bytes(Data("12345".utf8))))
+        let other = engine.start(Request("http://h/", method: .put, body: .bytes(Data("12345".utf8))))
         _ = try await other.response
         await until(other) { $0 == TransferProgress(sent: 5, expectedToSend: 5, received: 4) }
     }
@@ -178,7 +178,7 @@ import Testing
             method: HTTPRequest.Method, headers: HTTPFields
         ) async throws
     {
-        let connection = engine(headers).enqueue(Request("http://h/", method: method))
+        let connection = engine(headers).start(Request("http://h/", method: method))
         let body = await body()
         body.finish()
         _ = try await connection.response
@@ -189,7 +189,7 @@ import Testing
         let engine = temporary.engine(
             StubTransport(headers: [.cacheControl: "max-age=3600"]), clock: ManualClock())
         _ = try await engine.send(Request("http://h/"))
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         #expect(await connection.progress.reduce(into: []) { $0.append($1) }.last == TransferProgress())
         #expect(try await connection.response.source == .cache)
     }
@@ -199,7 +199,7 @@ import Testing
         let connection = engine.connection(for: Request("http://h/"))
         let progress = connection.foundationProgress
         #expect(progress.isIndeterminate && progress === connection.foundationProgress)
-        engine.enqueue(connection)
+        engine.start(connection)
         let body = await body()
         body.yield(Data("abc".utf8))
         await untilTrue { progress.totalUnitCount == 6 && progress.completedUnitCount == 3 }
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test func `a cancel of Foundation's progress cancels the connection, and completes`() async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let connection = engine().start(Request("http://h/"))
         let progress = connection.foundationProgress
         _ = await body()
         progress.cancel()
@@ -230,8 +230,8 @@ import Testing
         let engine = Engine(configuration)
         let server = try await SampleServer.shared
         let size = 3_000_000
-        let download = engine.enqueue(Request(server.url("wire/bytes/\(size)")))
-        let upload = engine.enqueue(
+        let download = engine.start(Request(server.url("wire/bytes/\(size)")))
+        let upload = engine.start(
             Request(server.url("wire/upload"), method: .put, body: .file(try file(size))))
         let (downloaded, uploaded) = (await last(of: download.progress), await last(of: upload.progress))
         #expect(downloaded == TransferProgress(received: Int64(size), expectedToReceive: Int64(size)))

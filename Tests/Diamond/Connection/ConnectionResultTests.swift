@@ -73,14 +73,14 @@ import Testing
         let engine = engine(on: .global)
         let (connection, called) = (engine.connection(for: Request("http://h/")), Gate())
         if isLate {
-            engine.enqueue(connection)
+            engine.start(connection)
             await untilTrue { connection.isFinished }
         }
         connection.onResult(on: .queue(queue)) { [self] _ in
             note(DispatchQueue.getSpecific(key: key) ?? "another")
             called.open()
         }
-        if !isLate { engine.enqueue(connection) }
+        if !isLate { engine.start(connection) }
         await called.wait()
         #expect(calls.withLock { $0 } == ["own"])
     }
@@ -106,13 +106,13 @@ import Testing
             called.open()
         }
         if stage == 1 { connection.pause() }
-        if stage > 0 { engine.enqueue(connection) }
+        if stage > 0 { engine.start(connection) }
         if stage > 1 { await untilTrue { server.flying.count == 1 } }
         if stage == 3 { connection.pause() }
         connection.cancel()
         connection.cancel()
         await called.wait()
-        engine.enqueue(connection)
+        engine.start(connection)
         await untilTrue { connection.isFinished }
         queue.sync {}
         #expect(calls.withLock { $0 } == ["cancelled"])
@@ -140,8 +140,8 @@ import Testing
         connections.withLock { $0 = [first] }
         second.addDependency(first)
         first.onResult { _ in }
-        engine.enqueue(second)
-        engine.enqueue(first)
+        engine.start(second)
+        engine.start(first)
         _ = try await second.response
         #expect(order.withLock { $0 } == ["http://h/1", "handed false true", "http://h/2"])
     }
@@ -171,7 +171,7 @@ import Testing
         for call in ["first", "second"] { connection.onResult { [self] _ in note(call) } }
         connection.onResult(on: held.executor) { [self] _ in note("held") }
         let batch = Batch([connection])
-        engine.enqueue(connection)
+        engine.start(connection)
         await untilTrue { connection.isFinished && held.count == 1 }
         queue.sync {}
         #expect(calls.withLock { $0 } == ["first", "second"] && batch.completed == 0)
@@ -186,7 +186,7 @@ import Testing
         let engine = engine(server.transport, on: held.executor, lanes: [.default: .serial])
         let connections = (0..<3).map { engine.connection(for: Request("http://h/\($0)")) }
         connections[0].onResult { [self] _ in note("called") }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         await untilTrue { server.flying == ["http://h/0"] }
         server.landAll()
         await untilTrue { connections[0].isFinished && held.count == 1 }
@@ -208,7 +208,7 @@ import Testing
             entered.open()
             leave.wait()
         }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         await untilTrue { server.flying == ["http://h/0"] }
         server.landAll()
         await entered.wait()

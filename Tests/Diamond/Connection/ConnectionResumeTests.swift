@@ -29,7 +29,7 @@ import Testing
     /// Starts a connection, and pauses it when half of the response has arrived.
     private func paused(_ request: Request, on engine: Engine) async -> Connection {
         let before = server.drained
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { [server] in server.drained > before }
         connection.pause()
         return connection
@@ -138,7 +138,7 @@ import Testing
             configuration.clock = clock
             configuration.draw = { 0.5 }
         }
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         await untilTrue { clock.sleeping.count == 1 }
         connection.pause()
         connection.resume()
@@ -240,7 +240,7 @@ import Testing
         }
         var request = Request("http://h/")
         request.identity = "user-42"
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { clock.sleeping.count == 1 }
         try await engine.forget(identity: "user-42")
         connection.cancel()
@@ -292,7 +292,7 @@ import Testing
         for number in 0..<4 {
             var request = Request("http://h/\(number % 2)", cache: number == 0 ? .noStore : .automatic)
             request.retry = RetryPolicy(attempts: 100)
-            connections.append(engine.enqueue(request))
+            connections.append(engine.start(request))
         }
         // A transfer that stands still ends only when all its callers are paused.
         while !connections.allSatisfy(\.isFinished) {

@@ -22,7 +22,7 @@ import Testing
     {
         let transport = StubTransport(status: 404, body: "none")
         let engine = Engine.stub(transport)
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         _ = try await connection.response
         await untilTrue { connection.isFinished }
         let kept = try restored(connection)
@@ -32,8 +32,8 @@ import Testing
         let (dependent, foreign) = (engine.connection(for: Request("http://h/2")), BlockOperation {})
         dependent.addDependency(kept)
         foreign.addDependency(kept)
-        engine.enqueue(dependent)
-        engine.enqueue(kept)
+        engine.start(dependent)
+        engine.start(kept)
         #expect(try await dependent.response.text == "none")
         await OperationQueue().finish([foreign])
         let batch = Batch([kept])
@@ -45,7 +45,7 @@ import Testing
         let transport = StubTransport { _ throws(TransportError) in
             throw TransportError(.certificateRejected, "no", cause: CocoaError(.fileNoSuchFile))
         }
-        let connection = Engine.stub(transport).enqueue(Request("http://h/"))
+        let connection = Engine.stub(transport).start(Request("http://h/"))
         await #expect(throws: ConnectionError.self) { try await connection.response }
         let error = await #expect(throws: ConnectionError.self) { try await restored(connection).response }
         #expect(error?.code == .tlsFailed && error?.message == "no" && error?.cause == nil)
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `a snapshot of a running connection does not affect it, and begins again`() async throws {
         let engine = engine()
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         await untilTrue { server.flying.count == 1 }
         let snapshot = connection.snapshot
         #expect(snapshot.state == .executing(attempt: 1) && connection.state == .executing(attempt: 1))
@@ -92,7 +92,7 @@ import Testing
         #expect(again.state == .ready)
         server.landAll()
         _ = try await connection.response
-        engine.enqueue(again)
+        engine.start(again)
         await untilTrue { server.flying.count == 1 }
         server.landAll()
         #expect(try await again.response.text == "http://h/")
@@ -104,7 +104,7 @@ import Testing
         connection.pause()
         connection.pause()
         let again = engine.connection(from: try ConnectionSnapshot(json: connection.snapshot.json()))
-        engine.enqueue(again)
+        engine.start(again)
         #expect(again.isPaused && server.flying.isEmpty)
         again.resume()
         await untilTrue { server.flying.count == 1 }
@@ -116,7 +116,7 @@ import Testing
         async throws
     {
         let engine = engine()
-        let connection = engine.enqueue(Request("http://h/", method: .post))
+        let connection = engine.start(Request("http://h/", method: .post))
         await untilTrue { server.flying.count == 1 }
         connection.pause()
         server.landAll()
@@ -130,7 +130,7 @@ import Testing
 
     @Test func `a snapshot can be retried by the engine that restores it`() async throws {
         let engine = Engine.stub(StubTransport())
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         _ = try await connection.response
         await untilTrue { connection.isFinished }
         #expect(try await engine.connection(from: connection.snapshot).retry().response.text == "body")
@@ -189,7 +189,7 @@ import Testing
         var request = Request("http://h/", method: .post, body: .file(URL(filePath: "/tmp/report.pdf")))
         request.credentials = [.bearer(.secret("token"))]
         let engine = Engine.stub(StubTransport(), KnownSecrets(["token": "s3cret"]))
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         // The file does not exist.
         await #expect(throws: ConnectionError.self) { try await connection.response }
         let text = String(decoding: try connection.snapshot.json(), as: UTF8.self)

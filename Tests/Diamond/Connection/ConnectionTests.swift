@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a connection delivers its response to all waiters, also to later ones`() async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let connection = engine().start(Request("http://h/"))
         async let first = connection.response
         async let second = connection.response
         #expect(try await first.text == "body")
@@ -67,7 +67,7 @@ import Testing
         connection.start()
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         #expect(error?.code == .noEngine)
-        #expect(error?.message.contains("use Engine.enqueue") == true)
+        #expect(error?.message.contains("use Engine.start") == true)
     }
 
     @Test func `a connection canceled before its start ends at once for waiters, and finishes when started`() async {
@@ -101,7 +101,7 @@ import Testing
 
     @Test func `a connection is canceled with the task that waits for it`() async throws {
         let (gate, entered) = (Gate(), Gate())
-        let connection = engine(gated(gate, entered: entered)).enqueue(Request("http://h/"))
+        let connection = engine(gated(gate, entered: entered)).start(Request("http://h/"))
         let task = Task { try await connection.response }
         await entered.wait()
         task.cancel()
@@ -117,8 +117,8 @@ import Testing
         let first = engine.connection(for: Request("http://h/1"))
         let second = engine.connection(for: Request("http://h/2"))
         second.addDependency(first)
-        engine.enqueue(second)
-        engine.enqueue(first)
+        engine.start(second)
+        engine.start(first)
         gate.open()
         _ = try await second.response
         #expect(first.isFinished)
@@ -134,13 +134,13 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `a connection enqueued twice runs once`() async throws {
+    @Test func `a connection started twice runs once`() async throws {
         let transport = StubTransport()
         let engine = engine(transport)
-        let connection = engine.enqueue(Request("http://h/"))
-        engine.enqueue(connection)
+        let connection = engine.start(Request("http://h/"))
+        engine.start(connection)
         _ = try await connection.response
-        engine.enqueue(connection)
+        engine.start(connection)
         #expect(transport.requests.count == 1)
     }
 
@@ -169,7 +169,7 @@ import Testing
             connection.completionBlock = { completions.withLock { $0 += 1 } }
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { connection.cancel() }
-                group.addTask { engine.enqueue(connection) }
+                group.addTask { engine.start(connection) }
                 group.addTask { _ = try? await connection.response }
             }
             await untilTrue { connection.isFinished && completions.withLock { $0 } == 1 }

@@ -14,11 +14,11 @@ import Testing
         var configuration = Engine.Configuration(store: nil)
         (configuration.transport, configuration.width) = (StubTransport(), 1)
         let engine = Engine(configuration)
-        let first = engine.enqueue(Request("http://h/"))
+        let first = engine.start(Request("http://h/"))
         _ = try await first.response
         let left = Guarded(5000)
-        // Each one enqueues another while it is active.
-        @Sendable func enqueueAnother() {
+        // Each one starts another while it is active.
+        @Sendable func startAnother() {
             let isMore = left.withLock { left in
                 left -= 1
                 return left >= 0
@@ -27,12 +27,12 @@ import Testing
             let connection = Connection(Request("http://h/"))
             connection.queuePriority = .veryHigh
             connection.addDependency(first) { _, _ in
-                enqueueAnother()
+                startAnother()
                 throw StopError()
             }
-            engine.enqueue(connection)
+            engine.start(connection)
         }
-        for _ in 0..<32 { enqueueAnother() }
+        for _ in 0..<32 { startAnother() }
         let found = Guarded<Int?>(nil)
         let patient = Connection(Request("http://h/"))
         patient.addDependency(first) { _, _ in
@@ -40,7 +40,7 @@ import Testing
             found.withLock { $0 = number }
             throw StopError()
         }
-        engine.enqueue(patient)
+        engine.start(patient)
         await #expect(throws: ConnectionError.self) { try await patient.response }
         #expect(found.withLock { $0 ?? 0 } > 0, "it has waited for all of them")
         await untilTrue { left.withLock { $0 } < 0 }
@@ -66,14 +66,14 @@ import Testing
         configuration.interceptors = [slow]
         let engine = Engine(configuration)
         for number in 1...20 {
-            let connection = engine.enqueue(Request("http://h/\(number)"))
+            let connection = engine.start(Request("http://h/\(number)"))
             await untilTrue { slow.entered.withLock { $0 } == number }
             connection.cancel()
             await untilTrue { connection.isFinished }
         }
         slow.gate.open()
         await untilTrue { engine.activity.snapshot.isIdle }
-        #expect(try await engine.enqueue(Request("http://h/")).response.status == .ok)
+        #expect(try await engine.start(Request("http://h/")).response.status == .ok)
         await untilTrue { engine.members.gate.active == 0 }
         await engine.close()
     }

@@ -73,7 +73,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         _ connection: Kind,
         by engine: Engine
     ) async -> Result<Response, ConnectionError> {
-        engine.enqueue(connection)
+        engine.start(connection)
         do throws(ConnectionError) { return .success(try await connection.response) } catch {
             return .failure(error)
         }
@@ -195,9 +195,9 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         let observation = engine.activity.observe { event in
             if case .miss = event { misses.withLock { $0 += 1 } }
         }
-        engine.enqueue(connections[0])
+        engine.start(connections[0])
         await entered.wait()
-        for connection in connections.dropFirst() { engine.enqueue(connection) }
+        for connection in connections.dropFirst() { engine.start(connection) }
         await untilTrue { misses.withLock { $0 } == connections.count }
         await whenJoined()
         gate.open()
@@ -250,7 +250,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         clock.advance(by: 4000)
         let connection = CityConnection(Request("http://h/", cache: .staleWhileRevalidate))
         #expect(try await run(connection, by: engine).get().source == .stale)
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(transport.requests.count == 2)
         // The refresh runs at the same time as the answer is delivered.
         await untilTrue { connection.asked.count == 4 }
@@ -271,7 +271,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         let transport = transport()
         let connection = NamedConnection(city: "São Paulo")
         let engine = engine(transport)
-        engine.enqueue(connection)
+        engine.start(connection)
         _ = try await connection.response
         let error = await #expect(throws: ConnectionError.self) { try await connection.retry().response }
         #expect(error?.code == .noCopy && error?.message.contains("NamedConnection") == true)
@@ -285,7 +285,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
             nonisolated(unsafe) var engine: Engine?
 
             override func prepare(_ request: inout Request) async throws {
-                request.headers[.authorization] = try await engine?.enqueue(Request("http://h/token"))
+                request.headers[.authorization] = try await engine?.start(Request("http://h/token"))
                     .response.text
             }
         }
@@ -297,7 +297,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         let connections = (0..<30).map { SignedConnection(Request("http://h/\($0)")) }
         for connection in connections {
             connection.engine = engine
-            engine.enqueue(connection)
+            engine.start(connection)
         }
         for connection in connections { _ = try await connection.response }
         #expect(transport.requests.filter { $0.headers[.authorization] == "token" }.count == 30)
@@ -305,7 +305,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
 
     @Test func `a subclass restored from a finished snapshot has decoded its response`() async throws {
         let engine = engine(transport())
-        let connection = engine.enqueue(Request("http://h/"))
+        let connection = engine.start(Request("http://h/"))
         _ = try await connection.response
         await untilTrue { connection.isFinished }
         let kept = CityConnection(try ConnectionSnapshot(json: connection.snapshot.json()))
@@ -317,7 +317,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
     func `a subclass restored with a response that it refuses has failed`(
         status: Int, body: String, code: ConnectionError.Code
     ) async throws {
-        let connection = engine(transport(status, body: body)).enqueue(Request("http://h/"))
+        let connection = engine(transport(status, body: body)).start(Request("http://h/"))
         _ = try await connection.response
         await untilTrue { connection.isFinished }
         let kept = CityConnection(connection.snapshot)

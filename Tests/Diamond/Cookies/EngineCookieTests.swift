@@ -46,7 +46,7 @@ import Testing
 
     @Test func `an engine sends a connection once, also where its response sets a cookie`() async throws {
         let engine = engine(transport)
-        #expect(try await engine.enqueue(request("login")).response.status == .ok)
+        #expect(try await engine.start(request("login")).response.status == .ok)
         #expect(sent() == [nil])
         await engine.close()
     }
@@ -63,7 +63,7 @@ import Testing
         _ = try await plain.send(request("old"))
         await plain.close()
         let engine = engine(transport)
-        #expect(try await engine.enqueue(request("old")).response.status == .ok)
+        #expect(try await engine.start(request("old")).response.status == .ok)
         let paths = transport.requests.map { String($0.url.dropFirst("http://h.x/".count)) }
         #expect(paths == ["old", "login", "login"])
         await engine.close()
@@ -146,7 +146,7 @@ import Testing
         }
         let engine = engine(stub)
         jar.set(Cookie("s", "1", domain: "h.x", isSecure: false))
-        let connections = [engine.enqueue(request("a")), engine.enqueue(request("a"))]
+        let connections = [engine.start(request("a")), engine.start(request("a"))]
         await untilTrue { stub.requests.count == 2 }
         gate.open()
         for connection in connections { _ = try await connection.response }

@@ -161,7 +161,7 @@ import Testing
         let engine = engine()
         let before = actor.jobs
         try await actor.run {
-            let connection = engine.enqueue(Request("http://h/"))
+            let connection = engine.start(Request("http://h/"))
             _ = try await connection.response
             // The response is there at once.
             _ = try await connection.response

@@ -60,7 +60,7 @@ final class ChaosRecorder: Sendable {
         }
     }
 
-    /// Observes a connection before it is enqueued.
+    /// Observes a connection before it is started.
     func watch(_ connection: Connection, _ plan: ChaosPlan) {
         state.withLock { state in
             state.ends[plan.number] = Ends()

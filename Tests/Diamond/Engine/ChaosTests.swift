@@ -113,7 +113,7 @@ private struct Wave {
             let plan = planner.plan(number)
             let connection = engine.connection(for: plan.request(to: server))
             recorder.watch(connection, plan)
-            engine.enqueue(connection)
+            engine.start(connection)
             if plan.isCanceled { Self.later(random.below(40)) { [weak connection] in connection?.cancel() } }
             return connection
         }

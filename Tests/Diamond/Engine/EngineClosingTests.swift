@@ -17,7 +17,7 @@ import Testing
     @Test func `an engine closed with a time limit lets running and waiting requests end within it`() async throws {
         let engine = engine
         engine.lanes.width = 1
-        let connections = (0..<3).map { engine.enqueue(Self.request($0)) }
+        let connections = (0..<3).map { engine.start(Self.request($0)) }
         await untilTrue { server.flying.count == 1 }
         async let closed: Void = engine.close(within: .seconds(60))
         await untilTrue { clock.sleeping == [.seconds(60)] }
@@ -32,7 +32,7 @@ import Testing
 
     @Test func `a closed engine cancels the remaining requests when the time is up`() async throws {
         let engine = engine
-        let connections = (0..<2).map { engine.enqueue(Self.request($0)) }
+        let connections = (0..<2).map { engine.start(Self.request($0)) }
         await untilTrue { server.flying.count == 2 }
         async let closed: Void = engine.close(within: .seconds(60))
         await untilTrue { clock.sleeping == [.seconds(60)] }
@@ -68,7 +68,7 @@ import Testing
         let engine = Engine(.init(testing: transport, clock: clock, store: temporary))
         await engine.close()
         let calls: [@Sendable () async throws -> Void] = [
-            { _ = try await engine.send(Self.request(0)) }, { _ = try await engine.enqueue(Self.request(1)).response },
+            { _ = try await engine.send(Self.request(0)) }, { _ = try await engine.start(Self.request(1)).response },
             { _ = try await engine.stream(Self.request(2)) },
             { _ = try await engine.download(Self.request(3), to: temporary.directory.appending(path: "file")) },
         ]
@@ -128,7 +128,7 @@ import Testing
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = server.transport
         let engine = Engine(configuration)
-        let connection = engine.enqueue(Self.request(0))
+        let connection = engine.start(Self.request(0))
         await untilTrue { server.flying.count == 1 }
         async let closed: Void = engine.close(within: .seconds(Int64.max))
         server.landAll()
@@ -140,7 +140,7 @@ import Testing
         let engine = engine
         let connection = engine.connection(for: Self.request(0))
         connection.pause()
-        engine.enqueue(connection)
+        engine.start(connection)
         await engine.close(within: .seconds(60))
         #expect(connection.isFinished && clock.sleeping.isEmpty)
     }
@@ -153,20 +153,20 @@ import Testing
         let requests = (0..<2).map { Request("http://h/\($0)", cache: .staleWhileRevalidate) }
         let engine = Engine(.init(testing: server.transport, clock: clock, store: temporary))
         for request in requests {
-            let first = engine.enqueue(request)
+            let first = engine.start(request)
             await untilTrue { server.flying.count == 1 }
             server.landAll()
             _ = try await first.response
         }
-        await engine.settle(requests[0])
+        await engine.waitForRefresh(of: requests[0])
         clock.advance(by: .seconds(1))
         for request in requests { #expect(try await engine.send(request).source == .stale) }
         await untilTrue { server.flying.count == 2 }
-        let waiting = (0..<3).map { _ in Task { await engine.settle(requests[0]) } }
+        let waiting = (0..<3).map { _ in Task { await engine.waitForRefresh(of: requests[0]) } }
         server.land(server.flying.first { $0.hasSuffix("/0") } ?? "")
         for task in waiting { await task.value }
         #expect(server.flying.count == 1)
-        let canceled = Task { await engine.settle(requests[1]) }
+        let canceled = Task { await engine.waitForRefresh(of: requests[1]) }
         canceled.cancel()
         await canceled.value
         await engine.close()
@@ -177,7 +177,7 @@ import Testing
         server.headers = [.cacheControl: "max-age=0"]
         let request = Request("http://h/0", cache: .staleWhileRevalidate)
         let engine = Engine(.init(testing: server.transport, clock: clock, store: temporary))
-        let first = engine.enqueue(request)
+        let first = engine.start(request)
         await untilTrue { server.flying.count == 1 }
         server.landAll()
         _ = try await first.response
@@ -217,20 +217,20 @@ import Testing
             let connection = engine.connection(for: request)
             switch wait {
             case .paused:
-                engine.enqueue(connection)
+                engine.start(connection)
                 await untilTrue { server.flying.count == 1 }
                 connection.pause()
             case .pausedBeforeItBegan:
                 connection.pause()
-                engine.enqueue(connection)
+                engine.start(connection)
             case .inPausedLane:
                 engine.lanes.pause(.default)
-                engine.enqueue(connection)
+                engine.start(connection)
                 await untilTrue { engine.lanes.waiting == 1 }
             case .behindOneInPausedLane:
                 engine.lanes.pause("api")
-                engine.enqueue(request)
-                engine.enqueue(connection)
+                engine.start(request)
+                engine.start(connection)
             case .pausedOnAnotherQueue:
                 connection.pause()
                 queue.addOperation(connection)
@@ -258,7 +258,7 @@ import Testing
         case .paused: connection.pause()
         case .asCopy:
             engine.lanes.pause(.default)
-            engine.enqueue(connection)
+            engine.start(connection)
             connection.cancel()
             await untilTrue { connection.isFinished }
         }
@@ -288,7 +288,7 @@ import Testing
     }
 
     @Test func `a released engine lets running requests end`() async throws {
-        let connection = Engine(.init(testing: server.transport)).enqueue(Request("http://h/"))
+        let connection = Engine(.init(testing: server.transport)).start(Request("http://h/"))
         await untilTrue { server.flying.count == 1 }
         server.landAll()
         #expect(try await connection.response.status == .ok)

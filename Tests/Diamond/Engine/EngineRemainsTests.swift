@@ -76,7 +76,7 @@ private struct EngineLife {
         let queue = try engine.queue()
         let id = try #require(try await queue.enqueue(request))
         #expect(await comes { (try? queue.job(id))?.state == .done })
-        engine.enqueue(Request(server.url("wire/hang-body")))
+        engine.start(Request(server.url("wire/hang-body")))
         #expect(await comes { engine.activity.inFlight == 1 })
     }
 

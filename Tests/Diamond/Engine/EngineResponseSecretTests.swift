@@ -98,7 +98,7 @@ import Testing
         let engine = temporary.engine(transport, clock: clock)
         let events = Guarded<[String]>([])
         let observation = engine.activity.observe { event in events.withLock { $0.append("\(event)") } }
-        let connection = engine.enqueue(Request("http://h/a"))
+        let connection = engine.start(Request("http://h/a"))
         let response = try await connection.response
         #expect(response.url == "http://h/b?access_token=s3cret")
         let snapshot = String(decoding: try connection.snapshot.json(), as: UTF8.self)

@@ -214,7 +214,7 @@ import Testing
         _ = try await engine.send(Request("http://h/"))
         if policy == .staleWhileRevalidate { clock.advance(by: 61) }
         _ = try await engine.send(Request("http://h/", cache: policy))
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).source == .generated)
         await engine.cache?.flush()
         #expect(try engine.cache?.count(.all) == 0)
@@ -350,7 +350,7 @@ import Testing
         clock.advance(by: 5)
         let stale = try await engine.send(request)
         #expect(stale.source == .stale && stale.text == "1")
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
@@ -361,12 +361,12 @@ import Testing
         clock.advance(by: 5)
         engine.lanes.pauseAll()
         #expect(try await engine.send(request).source == .stale)
-        let settling = Task { await engine.settle() }
+        let settling = Task { await engine.waitForRefreshes() }
         settling.cancel()
         await settling.value
         #expect(engine.activity.counts.refreshing == 1)
         engine.lanes.resumeAll()
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(engine.activity.counts.refreshing == 0)
     }
 
@@ -428,8 +428,8 @@ import Testing
     @Test func `an engine cancels requests of a key, however they were written, and no others`() async throws {
         let engine = temporary.engine(StubTransport.silent(), clock: clock)
         let request = Request("http://h/a", parameters: ["b": 1, "c": 2])
-        let same = [request, Request("http://h/a?c=2&b=1")].map { engine.enqueue($0) }
-        let other = engine.enqueue(Request("http://h/b"))
+        let same = [request, Request("http://h/a?c=2&b=1")].map { engine.start($0) }
+        let other = engine.start(Request("http://h/b"))
         let key = try await engine.key(of: request)
         #expect(await engine.cancel(key) == 2)
         await untilTrue { same.allSatisfy(\.isFinished) }
@@ -453,8 +453,8 @@ import Testing
         var configuration = Engine.Configuration(testing: StubTransport.silent())
         configuration.credentials = HangingProvider(gate: gate)
         let engine = Engine(configuration)
-        let slow = engine.enqueue(Request("http://h/slow"))
-        let connection = engine.enqueue(Request("http://h/a"))
+        let slow = engine.start(Request("http://h/slow"))
+        let connection = engine.start(Request("http://h/a"))
         let key = try await engine.key(of: connection.request)
         let canceling = Task { await engine.cancel(key) }
         await untilTrue { connection.isFinished }

@@ -139,10 +139,10 @@ private final class UserRun: Sendable {
                 }
             }
             if isOne(in: 2) { clock.advance(by: TimeInterval(below(8))) }
-            if isOne(in: 10) { await engine.settle() }
+            if isOne(in: 10) { await engine.waitForRefreshes() }
             if isOne(in: 12) { await engine.cache?.flush() }
         }
-        await engine.settle()
+        await engine.waitForRefreshes()
         await engine.close()
     }
 

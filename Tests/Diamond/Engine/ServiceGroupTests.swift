@@ -39,7 +39,7 @@ import Testing
         let queue = try engine.queue()
         let id = try #require(try await queue.enqueue(Self.job))
         await untilTrue { server.flying == ["http://h/job"] }
-        let connection = engine.enqueue(Request("http://h/1"))
+        let connection = engine.start(Request("http://h/1"))
         await untilTrue { server.flying.count == 2 }
         await group.triggerGracefulShutdown()
         for _ in 0..<500 { await Task.yield() }
@@ -59,7 +59,7 @@ import Testing
         let running = Task { try await ServiceGroup(services: services).run() }
         _ = try await engine.queue().enqueue(Self.job)
         await untilTrue { server.flying == ["http://h/job"] }
-        let connection = engine.enqueue(Request("http://h/1"))
+        let connection = engine.start(Request("http://h/1"))
         await untilTrue { server.flying.count == 2 }
         running.cancel()
         _ = await running.result

@@ -74,7 +74,7 @@ import Testing
         let engine = Engine(configuration)
         var small = Request("http://h/")
         small.bodyLimit = 5
-        let (first, second) = (engine.enqueue(small), engine.enqueue(Request("http://h/")))
+        let (first, second) = (engine.start(small), engine.start(Request("http://h/")))
         await entered.wait()
         await untilTrue { transport.requests.count == 2 }
         gate.open()

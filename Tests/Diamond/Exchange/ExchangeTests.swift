@@ -104,7 +104,7 @@ import Testing
         async throws
     {
         let engine = engine(transport(.success(503), .success(200))) { $0.width = 1 }
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
         await untilTrue { engine.lanes.running == 0 }
         #expect(connection.state == .waiting(until: Date(milliseconds: wall.milliseconds + 25)))
@@ -119,7 +119,7 @@ import Testing
     {
         let transport = transport(.success(503))
         let engine = engine(transport)
-        let connections = [engine.enqueue(request)]
+        let connections = [engine.start(request)]
         await untilTrue { [clock] in clock.sleeping.count == 1 }
         connections[0].pause()
         await untilTrue { [clock] in clock.sleeping.isEmpty }

@@ -32,7 +32,7 @@ import Testing
         async throws
     {
         let engine = engine()
-        let connection = engine.enqueue(Self.request)
+        let connection = engine.start(Self.request)
         await flying(1)
         await pass()
         await flying(2)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `an attempt is not hedged where its response arrives before`() async throws {
-        let connection = engine().enqueue(Self.request)
+        let connection = engine().start(Self.request)
         await flying(1)
         await untilTrue { [clock] in clock.sleeping == [.seconds(1)] }
         server.landAll()
@@ -84,7 +84,7 @@ import Testing
         var request = Self.request
         if obstacle == .unsafe { request.method = .delete }
         if obstacle == .body { (request.method, request.body) = (.query, .json(1)) }
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await flying(1)
         if obstacle != .unsafe, obstacle != .body { await pass() }
         await untilTrue { [clock] in clock.sleeping.isEmpty }
@@ -117,7 +117,7 @@ import Testing
         let engine = engine { configuration in
             (configuration.transport, configuration.interceptors) = (transport, [MarkingInterceptor()])
         }
-        let connection = engine.enqueue(Self.request)
+        let connection = engine.start(Self.request)
         await untilTrue { transport.requests.count == 1 }
         await pass()
         await untilTrue { transport.requests.count == 2 }
@@ -131,7 +131,7 @@ import Testing
     @Test func `an attempt that fails before it is hedged is retried as usual`() async throws {
         let transport = StubTransport(status: 503)
         let engine = engine { $0.transport = transport }
-        let connection = engine.enqueue(Self.request)
+        let connection = engine.start(Self.request)
         for delay in [25, 50] {
             await untilTrue { [clock] in clock.sleeping == [.milliseconds(delay)] }
             clock.advance(by: .milliseconds(delay))
@@ -155,7 +155,7 @@ import Testing
     @Test func `a hedge held up by app code does not hold up the first attempt`() async throws {
         let holding = HeldInterceptor()
         let engine = engine { $0.interceptors = [holding] }
-        let connection = engine.enqueue(Self.request)
+        let connection = engine.start(Self.request)
         await flying(1)
         await pass()
         await untilTrue { holding.entered.isOpen }
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func `a cancel ends both attempts`() async throws {
-        let connection = engine().enqueue(Self.request)
+        let connection = engine().start(Self.request)
         await flying(1)
         await pass()
         await flying(2)

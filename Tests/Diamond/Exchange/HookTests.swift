@@ -78,7 +78,7 @@ import Testing
         let connections = (0..<3).map { RequestingConnection(Request("http://h/\($0)")) }
         for connection in connections {
             connection.home = home
-            engine.enqueue(connection)
+            engine.start(connection)
         }
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
@@ -116,7 +116,7 @@ import Testing
             var request = Request("http://h/\(number)")
             request.lane = "kept"
             request.replay = .onFailure
-            return engine.enqueue(request)
+            return engine.start(request)
         }
         for connection in connections { #expect(try await connection.response.status == .ok) }
         await engine.close()
@@ -129,7 +129,7 @@ import Testing
             $0.width = 1
         }
         defer { home.move(into: nil) }
-        let connections = (0..<20).map { engine.enqueue(Request("http://h/\($0)", method: .post)) }
+        let connections = (0..<20).map { engine.start(Request("http://h/\($0)", method: .post)) }
         for connection in connections { #expect(try await connection.response.status == .ok) }
         await engine.close()
     }
@@ -149,7 +149,7 @@ import Testing
         }
         let engine = engine(transport) { $0.interceptors = [interceptor] }
         defer { home.move(into: nil) }
-        let connection = engine.enqueue(Request("http://h/1", method: .post))
+        let connection = engine.start(Request("http://h/1", method: .post))
         _ = try? await connection.response
         #expect(transport.requests.map(\.url) == ["http://h/1", "http://h/2"])
     }
@@ -197,7 +197,7 @@ import Testing
         request.lane = "free"
         _ = try await engine.send(request)
         goes.withLock { $0 = true }
-        let connections = (0..<9).map { _ in engine.enqueue(request) }
+        let connections = (0..<9).map { _ in engine.start(request) }
         for connection in connections { #expect(try await connection.response.source == .cache) }
     }
 
@@ -220,11 +220,11 @@ import Testing
         let engine = Engine(configuration)
         home.move(into: engine)
         defer { home.move(into: nil) }
-        let first = engine.enqueue(Request("http://h/1"))
+        let first = engine.start(Request("http://h/1"))
         await untilTrue { server.flying == ["http://h/1"] }
         server.land("http://h/1")
         _ = try await first.response
-        let second = engine.enqueue(Request("http://h/2"))
+        let second = engine.start(Request("http://h/2"))
         await untilTrue { server.flying == ["http://h/2"] }
         goes.withLock { $0 = true }
         await untilTrue { engine.connections.count == 2 }

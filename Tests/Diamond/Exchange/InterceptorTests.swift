@@ -398,7 +398,7 @@ import Testing
                 ClosureInterceptor(transforming: { $0.body += Data("2".utf8) }),
             ])
         for source in [Response.Source.network, .cache, .cache] {
-            let response = try await engine.enqueue(Request("http://h/")).response
+            let response = try await engine.start(Request("http://h/")).response
             #expect(response.text == "b12" && response.source == source)
         }
     }
@@ -417,7 +417,7 @@ import Testing
                 ClosureInterceptor(failing: { error in error.message = error.response?.text ?? error.message }),
             ])
         let error = await #expect(throws: ConnectionError.self) {
-            try await engine.enqueue(Request("http://h/")).response
+            try await engine.start(Request("http://h/")).response
         }
         #expect(error?.code == .badStatus && error?.message == "name is missing")
     }
@@ -446,7 +446,7 @@ import Testing
         let engine = engine(StubTransport(headers: Self.fresh, body: "a"), [Self.shouting, counting])
         for number in 1...2 {
             let connection = UppercaseConnection(Request("http://h/"))
-            engine.enqueue(connection)
+            engine.start(connection)
             #expect(try await connection.response.text == "A")
             #expect(connection.seen.withLock { $0 } == ["validate A", "decode A"])
             #expect(count.withLock { $0 } == number)
@@ -476,13 +476,13 @@ import Testing
         await expectMine { _ = try await engine.send([Request("http://h/").decoding([Int].self)])[0].get() }
         await expectMine {
             let connection = UppercaseConnection(Request("http://h/loud"))
-            engine.enqueue(connection)
+            engine.start(connection)
             _ = try await connection.response
         }
         await expectMine {
             let unprepared = CityConnection(Request("http://h/"))
-            unprepared.addDependency(engine.enqueue(Request("http://h/login"))) { _, _ in throw Refused() }
-            engine.enqueue(unprepared)
+            unprepared.addDependency(engine.start(Request("http://h/login"))) { _, _ in throw Refused() }
+            engine.start(unprepared)
             _ = try await unprepared.response
         }
         #expect(

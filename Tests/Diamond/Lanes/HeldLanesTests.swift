@@ -28,7 +28,7 @@ import Testing
         _ hold: ReplayHold
     ) async throws {
         let first = engine()
-        let stored = first.enqueue(Request("http://h/1", "images"))
+        let stored = first.start(Request("http://h/1", "images"))
         await land("http://h/1")
         _ = try await stored.response
         _ = try await first.queue().hold(hold, reason: "roaming")
@@ -38,7 +38,7 @@ import Testing
 
         let second = engine()
         #expect(second.lanes.isPaused("images"))
-        let waiting = second.enqueue(Request("http://h/2", "images"))
+        let waiting = second.start(Request("http://h/2", "images"))
         await untilTrue { second.lanes.waiting == 1 }
         #expect(try await second.send(Request("http://h/1", "images")).source == .cache)
         // A pause and a resume of the lane do not affect the hold.
@@ -59,8 +59,8 @@ import Testing
         let engine = engine()
         try await other.hold(.lane("images"))
         await untilTrue { engine.lanes.isPaused("images") }
-        let waiting = engine.enqueue(Request("http://h/1", "images"))
-        let free = engine.enqueue(Request("http://h/2"))
+        let waiting = engine.start(Request("http://h/1", "images"))
+        let free = engine.start(Request("http://h/2"))
         await land("http://h/2")
         _ = try await free.response
         try await other.hold(.engine)
@@ -100,7 +100,7 @@ import Testing
         let engine = engine()
         let queue = try engine.queue()
         try await queue.hold(.lane("images"))
-        let waiting = engine.enqueue(Request("http://h/1", "images"))
+        let waiting = engine.start(Request("http://h/1", "images"))
         await untilTrue { engine.lanes.waiting == 1 }
         await engine.close()
         let error = await #expect(throws: ConnectionError.self) { try await waiting.response }
@@ -114,7 +114,7 @@ import Testing
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data("no database, and longer than nothing".utf8).write(to: URL(filePath: temporary.store.replayPath))
         let engine = engine()
-        let connection = engine.enqueue(Request("http://h/1"))
+        let connection = engine.start(Request("http://h/1"))
         await land("http://h/1")
         #expect(try await connection.response.status == .ok)
         await engine.close()

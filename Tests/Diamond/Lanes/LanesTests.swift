@@ -29,7 +29,7 @@ import Testing
         configuration.transport = server.transport
         for (urls, width) in [((0..<70).map { "http://h\($0)/" }, 64), ((0..<8).map { "http://h/\($0)" }, 6)] {
             let engine = Engine(configuration)
-            for url in urls { engine.enqueue(Request(url)) }
+            for url in urls { engine.start(Request(url)) }
             await untilTrue { server.flying.count == width && engine.lanes.waiting == urls.count - width }
             await engine.close()
         }
@@ -37,17 +37,17 @@ import Testing
 
     @Test func `lanes limit the requests on the wire to each origin, and no answers from the cache`() async throws {
         let engine = engine()
-        let first = engine.enqueue(Request("http://h/1"))
+        let first = engine.start(Request("http://h/1"))
         await flying(["http://h/1"])
         server.land("http://h/1")
         _ = try await first.response
-        var connections = ["http://h/2", "http://h/3"].map { engine.enqueue(Request($0)) }
+        var connections = ["http://h/2", "http://h/3"].map { engine.start(Request($0)) }
         await flying(["http://h/2", "http://h/3"])
-        connections += ["http://h/4", "http://i/5"].map { engine.enqueue(Request($0)) }
+        connections += ["http://h/4", "http://i/5"].map { engine.start(Request($0)) }
         await flying(["http://h/2", "http://h/3", "http://i/5"])
         await untilTrue { engine.lanes.waiting == 1 }
         // A hit needs no permit.
-        #expect(try await engine.enqueue(Request("http://h/1")).response.source == .cache)
+        #expect(try await engine.start(Request("http://h/1")).response.source == .cache)
         #expect(try await engine.send(Request("http://h/1")).source == .cache)
         server.land("http://h/2")
         await flying(["http://h/3", "http://h/4", "http://i/5"])
@@ -76,10 +76,10 @@ import Testing
         var configuration = Engine.Configuration(store: temporary.store)
         (configuration.transport, configuration.clock, configuration.width) = (transport, clock, 1)
         let engine = Engine(configuration)
-        var connections = [engine.enqueue(request)]
+        var connections = [engine.start(request)]
         await untilTrue { transport.requests.count == 1 }
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
-            connections.append(engine.enqueue(Request(url)))
+            connections.append(engine.start(Request(url)))
             await untilTrue { engine.lanes.waiting == index + 1 }
         }
         gate.open()
@@ -102,14 +102,14 @@ import Testing
 
     @Test func `lanes begin the more urgent requests first`() async throws {
         let engine = engine(width: 1)
-        let first = engine.enqueue(Request("http://h/0"))
+        let first = engine.start(Request("http://h/0"))
         await flying(["http://h/0"])
         let low = engine.connection(for: Request("http://h/1")), high = engine.connection(for: Request("http://h/2"))
         low.queuePriority = .low
         high.queuePriority = .high
-        engine.enqueue(low)
+        engine.start(low)
         await untilTrue { engine.lanes.waiting == 1 }
-        engine.enqueue(high)
+        engine.start(high)
         await untilTrue { engine.lanes.waiting == 2 }
         for url in ["http://h/0", "http://h/2", "http://h/1"] {
             await flying([url])
@@ -121,35 +121,35 @@ import Testing
     @Test func `lanes give a background refresh the priority of its caller`() async throws {
         let engine = engine(width: 1)
         let stored = Request("http://h/1", cache: .staleWhileRevalidate)
-        let first = engine.enqueue(stored)
+        let first = engine.start(stored)
         await flying(["http://h/1"])
         server.land("http://h/1")
         _ = try await first.response
         clock.advance(by: 3601)
-        let busy = engine.enqueue(Request("http://h/0"))
+        let busy = engine.start(Request("http://h/0"))
         await flying(["http://h/0"])
         let prefetch = engine.connection(for: stored)
         prefetch.queuePriority = .veryLow
-        engine.enqueue(prefetch)
+        engine.start(prefetch)
         #expect(try await prefetch.response.source == .stale)
         await untilTrue { engine.lanes.waiting == 1 }
-        let urgent = engine.enqueue(Request("http://h/2"))
+        let urgent = engine.start(Request("http://h/2"))
         await untilTrue { engine.lanes.waiting == 2 }
         for number in [0, 2, 1] {
             await flying(["http://h/\(number)"])
             server.land("http://h/\(number)")
         }
         for connection in [busy, urgent] { _ = try await connection.response }
-        await engine.settle()
+        await engine.waitForRefreshes()
     }
 
     @Test func `lanes let a waiting request become more urgent`() async throws {
         let engine = engine(width: 1)
-        let first = engine.enqueue(Request("http://h/0"))
+        let first = engine.start(Request("http://h/0"))
         await flying(["http://h/0"])
         var waiting: [Connection] = []
         for number in 1...3 {
-            waiting.append(engine.enqueue(Request("http://h/\(number)")))
+            waiting.append(engine.start(Request("http://h/\(number)")))
             await untilTrue { engine.lanes.waiting == number }
         }
         waiting[2].queuePriority = .high
@@ -162,13 +162,13 @@ import Testing
 
     @Test func `lanes remove the waiting requests that a predicate selects, wherever they wait`() async throws {
         let engine = engine(width: 1)
-        let flown = engine.enqueue(Request("http://h/0", "images"))
+        let flown = engine.start(Request("http://h/0", "images"))
         await flying(["http://h/0"])
-        let kept = engine.enqueue(Request("http://h/1"))
-        let waiting = engine.enqueue(Request("http://h/2", "images"))
+        let kept = engine.start(Request("http://h/1"))
+        let waiting = engine.start(Request("http://h/2", "images"))
         let dependent = engine.connection(for: Request("http://h/3", "images"))
         dependent.addDependency(kept)
-        engine.enqueue(dependent)
+        engine.start(dependent)
         await untilTrue { engine.lanes.waiting == 2 }
         #expect(engine.cancel { $0.request.lane == "images" } == 3)
         for connection in [flown, waiting, dependent] {
@@ -199,11 +199,11 @@ import Testing
         configuration.retry = .default
         configuration.width = 1
         let engine = Engine(configuration)
-        let repeated = engine.enqueue(Request("http://h/0", method: .put))
+        let repeated = engine.start(Request("http://h/0", method: .put))
         await untilTrue { !clock.sleeping.isEmpty }
-        let first = engine.enqueue(Request("http://h/1"))
+        let first = engine.start(Request("http://h/1"))
         await flying(["http://h/1"])
-        let second = engine.enqueue(Request("http://h/2"))
+        let second = engine.start(Request("http://h/2"))
         await untilTrue { engine.lanes.waiting == 1 }
         repeated.queuePriority = .high
         clock.advance(by: try #require(clock.sleeping.first))
@@ -222,7 +222,7 @@ import Testing
         limits.width = width
         #expect(limits.width == max(1, width))
         engine.lanes["images"] = limits
-        let connection = engine.enqueue(Request("http://h/1", "images"))
+        let connection = engine.start(Request("http://h/1", "images"))
         await flying(["http://h/1"])
         server.land("http://h/1")
         #expect(try await connection.response.status == .ok)
@@ -230,7 +230,7 @@ import Testing
 
     @Test func `lanes can be made wider while connections wait`() async throws {
         let engine = engine(width: 1)
-        let connections = (0..<6).map { engine.enqueue(Request("http://h\($0)/")) }
+        let connections = (0..<6).map { engine.start(Request("http://h\($0)/")) }
         await untilTrue { engine.lanes.waiting == 5 && server.flying.count == 1 }
         engine.lanes.width = 6
         await untilTrue { server.flying.count == 6 }
@@ -240,15 +240,15 @@ import Testing
 
     @Test func `paused lanes begin no request, and still answer from the cache`() async throws {
         let engine = engine()
-        let first = engine.enqueue(Request("http://h/1", "images"))
+        let first = engine.start(Request("http://h/1", "images"))
         await flying(["http://h/1"])
         server.land("http://h/1")
         _ = try await first.response
         engine.lanes.pause("images")
         #expect(engine.lanes.isPaused("images") && !engine.lanes.isPaused(.default))
-        let waiting = engine.enqueue(Request("http://h/2", "images"))
+        let waiting = engine.start(Request("http://h/2", "images"))
         await untilTrue { engine.lanes.waiting == 1 }
-        #expect(try await engine.enqueue(Request("http://h/1", "images")).response.source == .cache)
+        #expect(try await engine.start(Request("http://h/1", "images")).response.source == .cache)
         #expect(server.flying.isEmpty)
         engine.lanes.resume("images")
         await flying(["http://h/2"])
@@ -262,7 +262,7 @@ import Testing
         let engine = Engine(configuration)
         engine.lanes.pauseAll()
         let task = Task { try await engine.send(Request("http://h/0")) }
-        let connection = engine.enqueue(Request("http://h/1"))
+        let connection = engine.start(Request("http://h/1"))
         await untilTrue { engine.lanes.waiting == 2 }
         await engine.close()
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
@@ -285,9 +285,9 @@ import Testing
 
     @Test func `lanes release waiting requests that are canceled, and reserve no permits for them`() async throws {
         let engine = engine(width: 1)
-        let first = engine.enqueue(Request("http://h/0"))
+        let first = engine.start(Request("http://h/0"))
         await flying(["http://h/0"])
-        let waiting = (1..<100).map { engine.enqueue(Request("http://h/\($0)")) }
+        let waiting = (1..<100).map { engine.start(Request("http://h/\($0)")) }
         await untilTrue { engine.lanes.waiting == 99 }
         for connection in waiting { connection.cancel() }
         for connection in waiting { await #expect(throws: ConnectionError.self) { try await connection.response } }

@@ -42,7 +42,7 @@ import Testing
             }
             return connection
         }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         for connection in connections { _ = try? await connection.response }
         let urls = ([5] + (0..<20).filter { $0 != 5 }).map { "http://h/\($0)" }
         #expect(transport.requests.map(\.url) == urls)
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `serial lanes keep their order when a request in the middle is canceled`() async throws {
         let engine = engine(["api": .serial])
-        let connections = (0..<4).map { engine.enqueue(Request("http://h/\($0)", "api")) }
+        let connections = (0..<4).map { engine.start(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
         connections[1].cancel()
         connections[2].cancel()
@@ -85,7 +85,7 @@ import Testing
         await flying(["http://h/3"])
         server.land("http://h/3")
         #expect(try await connections[3].response.status == .ok)
-        let last = engine.enqueue(Request("http://h/4", "api"))
+        let last = engine.start(Request("http://h/4", "api"))
         await flying(["http://h/4"])
         server.land("http://h/4")
         #expect(try await last.response.status == .ok)
@@ -95,7 +95,7 @@ import Testing
         let engine = engine(["api": .serial])
         let connections = (0..<2).map { engine.connection(for: Request("http://h/\($0)", "api")) }
         connections[0].addDependency(connections[1])
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         await flying(["http://h/1"])
         server.land("http://h/1")
         await flying(["http://h/0"])
@@ -105,7 +105,7 @@ import Testing
 
     @Test func `serial lanes fail a request whose dependency is against their order`() async throws {
         let engine = engine(["api": .serial])
-        let connections = (0..<4).map { engine.enqueue(Request("http://h/\($0)", "api")) }
+        let connections = (0..<4).map { engine.start(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
         connections[1].addDependency(connections[3])
         server.land("http://h/0")
@@ -122,8 +122,8 @@ import Testing
 
     @Test func `serial lanes fail a request of a dependency cycle through two lanes`() async throws {
         let engine = engine(["api": .serial, "images": .serial])
-        let api = (0..<3).map { engine.enqueue(Request("http://api/\($0)", "api")) }
-        let images = (0..<3).map { engine.enqueue(Request("http://images/\($0)", "images")) }
+        let api = (0..<3).map { engine.start(Request("http://api/\($0)", "api")) }
+        let images = (0..<3).map { engine.start(Request("http://images/\($0)", "images")) }
         await flying(["http://api/0", "http://images/0"])
         api[1].addDependency(images[2])
         images[1].addDependency(api[2])
@@ -144,11 +144,11 @@ import Testing
         let image = engine.connection(for: Request("http://images/0", "images"))
         let awaited = engine.connection(for: Request("http://images/1", "images"))
         first.addDependency(awaited)
-        engine.enqueue(first)
-        let behind = engine.enqueue(second)
+        engine.start(first)
+        let behind = engine.start(second)
         image.addDependency(behind)
-        engine.enqueue(image)
-        engine.enqueue(awaited)
+        engine.start(image)
+        engine.start(awaited)
         for url in ["http://images/1", "http://api/0", "http://api/1", "http://images/0"] {
             await flying([url])
             server.land(url)
@@ -161,12 +161,12 @@ import Testing
         let awaited = engine.connection(for: Request("http://h/awaited"))
         let connections = (0..<4).map { engine.connection(for: Request("http://h/\($0)", "api")) }
         connections[0].addDependency(awaited)
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         connections[1].cancel()
         connections[2].cancel()
         await untilTrue { connections[1].isFinished && connections[2].isFinished }
         connections[0].addDependency(connections[3])
-        engine.enqueue(awaited)
+        engine.start(awaited)
         await flying(["http://h/awaited"])
         server.land("http://h/awaited")
         let error = await #expect(throws: ConnectionError.self) { try await connections[0].response }

@@ -30,7 +30,7 @@ import Tracing
         let engine = engine(503, 200)
         let request = Request("https://user:pass@h/a?token=hidden")
         let asking = Task {
-            if isConnection { try await engine.enqueue(request).response } else { try await engine.send(request) }
+            if isConnection { try await engine.start(request).response } else { try await engine.send(request) }
         }
         await untilTrue { [clock] in !clock.sleeping.isEmpty }
         clock.advance(by: .seconds(1))
@@ -56,7 +56,7 @@ import Tracing
         let engine = engine(200, 200)
         try await tracer.withSpan("mine") { _ in
             _ = try await engine.send(Request("http://h/"))
-            _ = try await engine.enqueue(Request("http://h/")).response
+            _ = try await engine.start(Request("http://h/")).response
         }
         await engine.activity.idle()
         let spans = tracer.finishedSpans

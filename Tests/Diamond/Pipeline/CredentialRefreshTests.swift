@@ -76,7 +76,7 @@ import Testing
         let login = StubRefreshProvider(gate: gate)
         let transport = transport(taking: "t2")
         let engine = engine(login, transport)
-        let connections = (0..<5).map { engine.enqueue(request($0)) }
+        let connections = (0..<5).map { engine.start(request($0)) }
         await untilTrue { transport.requests.count == 5 && login.refreshes == 1 }
         gate.open()
         for connection in connections {
@@ -96,7 +96,7 @@ import Testing
             return .stub(status: request.headers[.authorization] == "t2" ? 200 : 401, headers: [:])
         }
         let engine = engine(login, transport)
-        let late = engine.enqueue(request(1))
+        let late = engine.start(request(1))
         await untilTrue { transport.requests.count == 1 }
         #expect(try await engine.send(request(2)).status == .ok)
         hold.open()
@@ -111,10 +111,10 @@ import Testing
         let login = StubRefreshProvider(gate: gate)
         let transport = transport(taking: "t2")
         let engine = engine(login, transport)
-        var connections = [engine.enqueue(request(0))]
+        var connections = [engine.start(request(0))]
         await untilTrue { login.refreshes == 1 }
         engine.lanes.pauseAll()
-        connections += (1..<8).map { engine.enqueue(request($0)) }
+        connections += (1..<8).map { engine.start(request($0)) }
         await untilTrue { engine.lanes.waiting == 7 }
         gate.open()
         await untilTrue { engine.lanes.waiting == 8 }
@@ -144,7 +144,7 @@ import Testing
         var request = request(1)
         request.method = method
         // One connection waits without a task, one in its own.
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         request.url = "http://h/2"
         let task = Task { [request] in try await engine.send(request) }
         await untilTrue { engine.lanes.waiting == 2 }
@@ -168,10 +168,10 @@ import Testing
         let connections = (0..<40).map { number in
             var request = request(number)
             request.method = .post
-            return engine.enqueue(request)
+            return engine.start(request)
         }
         await untilTrue { login.refreshes == 1 && answered.withLock { $0 } > 20 }
-        let signedIn = engine.enqueue(Request("http://h/login", method: .post))
+        let signedIn = engine.start(Request("http://h/login", method: .post))
         #expect(try await signedIn.response.status == .ok)
         gate.open()
         for connection in connections { #expect(try await connection.response.status == .ok) }
@@ -232,7 +232,7 @@ import Testing
             func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
                 let home = try #require(engine.withLock { $0 })
                 if number.withLock({ $0 }) == 1 {
-                    let connection = home.enqueue(request)
+                    let connection = home.start(request)
                     begun.withLock { $0 = connection }
                 }
                 number.withLock { $0 += 1 }
@@ -301,7 +301,7 @@ import Testing
         let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "t2"))
         engine.lanes.width = 1
-        let connection = engine.enqueue(request(1))
+        let connection = engine.start(request(1))
         await untilTrue { login.refreshes == 1 && engine.lanes.running == 0 }
         gate.open()
         #expect(try await connection.response.status == .ok)
@@ -310,11 +310,11 @@ import Testing
     @Test func `a credential is refreshed once, even if requests name further secrets`() async throws {
         let login = StubRefreshProvider(gate: gate)
         let engine = engine(login, transport(taking: "t2"))
-        let first = engine.enqueue(request(1))
+        let first = engine.start(request(1))
         await untilTrue { login.refreshes == 1 }
         var both = request(2)
         both.credentials.append(.header(.init("X-Key") ?? .cookie, .secret("key")))
-        let second = engine.enqueue(both)
+        let second = engine.start(both)
         await untilTrue { login.refreshes == 2 }
         #expect(login.refreshed == [["token"], ["key"]])
         gate.open()
@@ -328,7 +328,7 @@ import Testing
         gate.open()
         for number in 0..<4 { #expect(try await engine.send(request(number)).status == .unauthorized) }
         gate.close()
-        let connections = (4..<7).map { engine.enqueue(request($0)) }
+        let connections = (4..<7).map { engine.start(request($0)) }
         await untilTrue { login.refreshes == 5 && transport.requests.count == 11 && engine.lanes.running == 0 }
         gate.open()
         for connection in connections { #expect(try await connection.response.status == .ok) }
@@ -354,7 +354,7 @@ import Testing
         let engine = engine(login, transport, clock: clock)
         var request = request(1)
         request.retry = policy
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { login.refreshes == 1 && clock.sleeping == [.seconds(10)] }
         clock.advance(by: .seconds(10))
         let response = try await connection.response
@@ -384,7 +384,7 @@ import Testing
         var configuration = Engine.Configuration(testing: transport(taking: "t2"))
         (configuration.credentials, configuration.retry) = (login, .default)
         let engine = Engine(configuration)
-        let connection = engine.enqueue(request(1))
+        let connection = engine.start(request(1))
         await untilTrue { login.begun.isOpen }
         connection.cancel()
         await untilTrue { connection.isFinished }

@@ -66,7 +66,7 @@ import Testing
     ) -> Task<Response, any Error> {
         let request = Request("http://h/\(path)", cache: sending.isAlone ? .noStore : .automatic)
         guard sending.isConnection else { return Task { try await engine.send(request) } }
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         return Task { try await connection.response }
     }
 

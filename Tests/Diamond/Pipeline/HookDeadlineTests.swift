@@ -120,7 +120,7 @@ import Testing
         case .prepare:
             let connection = HeldConnection(request)
             connection.hold = hold
-            engine.enqueue(connection)
+            engine.start(connection)
             return try await connection.response.status.code
         }
         return try await engine.send(request).status.code

@@ -44,10 +44,10 @@ import Testing
         name: String, change: Change
     ) async throws {
         let engine = engine
-        let first = engine.enqueue(Self.request)
+        let first = engine.start(Self.request)
         await flying(1)
         try await change(engine, try await engine.key(of: Self.request))
-        let second = engine.enqueue(Self.request)
+        let second = engine.start(Self.request)
         await flying(2)
         // In the order of their arrival.
         server.land(Self.url)
@@ -83,10 +83,10 @@ import Testing
             asked.cache = .revalidate
         }
         let begin = answers.withLock { $0 }
-        let first = engine.enqueue(asked)
+        let first = engine.start(asked)
         await untilTrue { answers.withLock { $0 } == begin + 1 }
         try await engine.cache?.invalidate(.tag("cities"))
-        let second = engine.enqueue(Self.request)
+        let second = engine.start(Self.request)
         await untilTrue { answers.withLock { $0 } == begin + 2 }
         gates[begin + 1].open()
         let newest = try await second.response.text
@@ -109,7 +109,7 @@ import Testing
             return .stub(status: 302, headers: [.location: "http://h/towns"])
         }
         let engine = Engine(.init(testing: transport, store: temporary))
-        let connection = engine.enqueue(Self.request)
+        let connection = engine.start(Self.request)
         await untilTrue { transport.requests.count == 1 }
         try await engine.forget(identity: "anna")
         gate.open()
@@ -130,7 +130,7 @@ import Testing
     @Test(arguments: erasures)
     func `a response whose entry is erased under way is not stored`(name: String, erase: Change) async throws {
         let engine = engine
-        let connection = engine.enqueue(Self.request)
+        let connection = engine.start(Self.request)
         await flying(1)
         try await erase(engine, try await engine.key(of: Self.request))
         server.landAll()
@@ -152,7 +152,7 @@ import Testing
         engine.lanes.pauseAll()
         var asked = Self.request
         asked.cache = .revalidate
-        let connection = engine.enqueue(asked)
+        let connection = engine.start(asked)
         await untilTrue { engine.lanes.waiting == 1 }
         try await erase(engine, try await engine.key(of: Self.request))
         engine.lanes.resumeAll()
@@ -170,7 +170,7 @@ import Testing
         engine.lanes.pauseAll()
         var asked = Self.request
         asked.cache = .revalidate
-        let connection = engine.enqueue(asked)
+        let connection = engine.start(asked)
         await untilTrue { engine.lanes.waiting == 1 }
         try await engine.cache?.invalidate(.tag("cities"))
         engine.lanes.resumeAll()
@@ -194,7 +194,7 @@ import Testing
         _ = try await engine.send(Self.request)
         var asked = Self.request
         asked.cache = .revalidate
-        let connection = engine.enqueue(asked)
+        let connection = engine.start(asked)
         await untilTrue { answers.withLock { $0 } == 2 }
         try await erase(engine, try await engine.key(of: Self.request))
         gate.open()
@@ -209,12 +209,12 @@ import Testing
         async throws
     {
         let engine = engine
-        let first = engine.enqueue(Self.request)
+        let first = engine.start(Self.request)
         await flying(1)
         try await change(engine, try await engine.key(of: Self.request))
         server.land(Self.url)
         #expect(try await first.response.source == .network)
-        let second = engine.enqueue(Self.request)
+        let second = engine.start(Self.request)
         await flying(1)
         server.land(Self.url)
         #expect(try await second.response.source == .network)
@@ -229,10 +229,10 @@ import Testing
     {
         let transport = server.transport
         let engine = temporary.engine(transport)
-        let first = engine.enqueue(Self.request)
+        let first = engine.start(Self.request)
         await flying(1)
         try await engine.cache?.invalidate(selection)
-        let second = engine.enqueue(Self.request)
+        let second = engine.start(Self.request)
         server.land(Self.url)
         _ = try await (first.response, second.response)
         #expect(try await engine.send(Self.request).source == .cache)
@@ -243,16 +243,16 @@ import Testing
     func `a response is requested again after an unsafe method invalidated it`(method: HTTPRequest.Method) async throws
     {
         let engine = engine
-        let first = engine.enqueue(Self.request)
+        let first = engine.start(Self.request)
         await flying(1)
-        let change = engine.enqueue(Request(Self.url, method: method))
+        let change = engine.start(Request(Self.url, method: method))
         await flying(2)
         // The second request is the change.
         server.land(Self.url, number: 1)
         _ = try await change.response
         server.landAll()
         #expect(try await first.response.source == .network)
-        let second = engine.enqueue(Self.request)
+        let second = engine.start(Self.request)
         await flying(1)
         server.landAll()
         #expect(try await second.response.source == .network)
@@ -272,7 +272,7 @@ import Testing
         _ = try await engine.send(Self.request)
         var again = Self.request
         again.cache = .revalidate
-        let confirmation = engine.enqueue(again)
+        let confirmation = engine.start(again)
         await isAsked.wait()
         if isErased { try await engine.cache?.purge(.tag("cities")) }
         for number in 0..<1100 { engine.cache?.markStale(urls: ["http://h/other/\(number)"]) }
@@ -299,7 +299,7 @@ import Testing
         _ = try await engine.send(Self.request)
         var again = Self.request
         again.cache = .reload
-        let reload = engine.enqueue(again)
+        let reload = engine.start(again)
         await isAsked.wait()
         for number in 0..<1100 { engine.cache?.markStale(urls: ["http://h/other/\(number)"]) }
         gate.open()
@@ -321,7 +321,7 @@ import Testing
         _ = try await engine.send(Self.request)
         var again = Self.request
         again.cache = .revalidate
-        let confirmation = engine.enqueue(again)
+        let confirmation = engine.start(again)
         await isAsked.wait()
         try await engine.cache?.invalidate(.tag("cities"))
         gate.open()

@@ -36,7 +36,7 @@ import Testing
     private func ask(_ engine: Engine, isConnection: Bool = false) -> Task<Response, any Error> {
         let request = Request("http://h/")
         guard isConnection else { return Task { try await engine.send(request) } }
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         return Task { try await connection.response }
     }
 

@@ -27,7 +27,7 @@ import Testing
         cache.memory.removeAll()
         clock.advance(by: 10)
         request.cache = .revalidate
-        let confirmation = engine.enqueue(request)
+        let confirmation = engine.start(request)
         await isAsked.wait()
         #expect(try await cache.setPinned(isPinned, for: key))
         gate.open()

@@ -39,7 +39,7 @@ import Testing
         let engine = engine()
         let observation = observation(of: engine)
         let tasks = (0..<5).map { _ in Task { try await engine.send(Request("http://h/")) } }
-        let connections = (0..<5).map { _ in engine.enqueue(Request("http://h/")) }
+        let connections = (0..<5).map { _ in engine.start(Request("http://h/")) }
         await joined(10)
         await flying("http://h/")
         #expect(engine.lanes.running == 1 && engine.lanes.waiting == 0)
@@ -57,7 +57,7 @@ import Testing
     {
         let engine = engine()
         let observation = observation(of: engine)
-        let connections = [engine.enqueue(Request("http://h/"))]
+        let connections = [engine.start(Request("http://h/"))]
         await joined(1)
         let tasks = (0..<2).map { _ in Task { try await engine.send(Request("http://h/")) } }
         await joined(3)
@@ -79,7 +79,7 @@ import Testing
         let transport = StubTransport.silent { hasEnded.open() }
         let engine = temporary.engine(transport, clock: ManualClock())
         let observation = observation(of: engine)
-        let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
+        let connections = (0..<3).map { _ in engine.start(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
         await joined(3)
         for connection in connections {
@@ -124,7 +124,7 @@ import Testing
     @Test(arguments: pairs)
     func `different requests share no exchange`(name: String, one: Request, other: Request) async throws {
         let engine = engine()
-        let connections = [engine.enqueue(one), engine.enqueue(other)]
+        let connections = [engine.start(one), engine.start(other)]
         await flying("http://h/", "http://h/")
         server.land("http://h/")
         server.land("http://h/")
@@ -143,7 +143,7 @@ import Testing
         let observation = observation(of: engine)
         let recorder = ActivityRecorder(engine.activity)
         let tasks = (0..<count).map { _ in Task { try await engine.send(Request("http://h/")).text } }
-        let connections = (0..<count).map { _ in engine.enqueue(Request("http://h/")) }
+        let connections = (0..<count).map { _ in engine.start(Request("http://h/")) }
         await joined(2 * count)
         signing.mayGoOn.open()
         var tokens: Set<String> = []
@@ -161,13 +161,13 @@ import Testing
         let engine = engine()
         let observation = observation(of: engine)
         server.headers = [.eTag: "\"1\""]
-        let first = engine.enqueue(Request("http://h/"))
+        let first = engine.start(Request("http://h/"))
         await flying("http://h/")
         server.land("http://h/")
         _ = try await first.response
-        let asked = engine.enqueue(Request("http://h/", cache: .reload))
-        let confirmed = engine.enqueue(Request("http://h/", cache: .revalidate))
-        let another = engine.enqueue(Request("http://h/", cache: .networkElseCache))
+        let asked = engine.start(Request("http://h/", cache: .reload))
+        let confirmed = engine.start(Request("http://h/", cache: .revalidate))
+        let another = engine.start(Request("http://h/", cache: .networkElseCache))
         await joined(4)
         // The last one does not wait for another attempt if the server cannot be reached.
         await flying("http://h/", "http://h/", "http://h/")
@@ -179,16 +179,16 @@ import Testing
     @Test func `a shared exchange waits for its permit at the priority of its most urgent caller`() async throws {
         let engine = engine(width: 1)
         let observation = observation(of: engine)
-        let first = engine.enqueue(Request("http://h/1"))
+        let first = engine.start(Request("http://h/1"))
         await joined(1)
         await flying("http://h/1")
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
-            engine.enqueue(Request(url))
+            engine.start(Request(url))
             await joined(index + 2)
         }
         let urgent = engine.connection(for: Request("http://h/3"))
         urgent.queuePriority = .high
-        engine.enqueue(urgent)
+        engine.start(urgent)
         await joined(4)
         server.land("http://h/1")
         _ = try await first.response
@@ -215,15 +215,15 @@ import Testing
         let clock = TestClock()
         let engine = engine(width: 1, transport, clock)
         let observation = observation(of: engine)
-        var connections = [engine.enqueue(Request("http://h/1"))]
+        var connections = [engine.start(Request("http://h/1"))]
         await untilTrue { transport.requests.count == 1 }
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
-            connections.append(engine.enqueue(Request(url)))
+            connections.append(engine.start(Request(url)))
             await joined(index + 2)
         }
         let urgent = engine.connection(for: Request("http://h/1"))
         urgent.queuePriority = .high
-        engine.enqueue(urgent)
+        engine.start(urgent)
         await joined(4)
         gate.open()
         await flying("http://h/2")
@@ -249,10 +249,10 @@ import Testing
         var request = Request("http://h/slow")
         request.credentials = [.header(.authorization, .secret("slow"))]
         request.identity = "anna"
-        let slow = engine.enqueue(request)
+        let slow = engine.start(request)
         await untilTrue { secrets.withLock { $0 } == ["slow"] }
         for number in 0..<20 {
-            let other = engine.enqueue(Request("http://h/\(number)"))
+            let other = engine.start(Request("http://h/\(number)"))
             await flying("http://h/\(number)")
             server.land("http://h/\(number)")
             _ = try await other.response
@@ -272,7 +272,7 @@ import Testing
         }
         let engine = temporary.engine(transport, clock: ManualClock())
         let observation = observation(of: engine)
-        let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
+        let connections = (0..<3).map { _ in engine.start(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
         await joined(3)
         gate.open()
@@ -292,7 +292,7 @@ import Testing
         let engine = temporary.engine(transport)
         var random = SplitMix(state: 5)
         let requests = (0..<2_000).map { _ in Int(random.next() % 20) }
-        let connections = requests.map { engine.enqueue(Request("http://h/\($0)")) }
+        let connections = requests.map { engine.start(Request("http://h/\($0)")) }
         for connection in connections where random.next() % 3 == 0 { connection.cancel() }
         for (number, connection) in zip(requests, connections) {
             guard let response = try? await connection.response else { continue }

@@ -30,12 +30,12 @@ import Testing
         let engine = engine()
         let misses = Guarded(0)
         let observation = engine.activity.observe { if case .miss = $0 { misses.withLock { $0 += 1 } } }
-        let connections = (0..<5).map { _ in engine.enqueue(Self.request) }
+        let connections = (0..<5).map { _ in engine.start(Self.request) }
         await joined(connections)
         #expect(server.flying == [Self.url] && engine.lanes.running == 1)
         server.land(Self.url)
         for connection in connections { #expect(try await connection.response.source == .network) }
-        let later = engine.enqueue(Self.request)
+        let later = engine.start(Self.request)
         await flying(1)
         server.land(Self.url)
         #expect(try await later.response.source == .network)
@@ -52,7 +52,7 @@ import Testing
         only.cache = .cacheOnly
         #expect(try await engine.send(only).status == .gatewayTimeout)
         let others = [Request(Self.url, method: .post), Request(Self.url, cache: .noStore), Self.request]
-        let connections = others.map { engine.enqueue($0) }
+        let connections = others.map { engine.start($0) }
         await flying(3)
         server.landAll()
         for connection in connections { #expect(try await connection.response.source == .network) }
@@ -75,10 +75,10 @@ import Testing
             StubTransport { request throws(TransportError) in
                 request.method == .delete ? .stub() : try await transport.send(request)
             })
-        let first = engine.enqueue(Self.request)
+        let first = engine.start(Self.request)
         await flying(1)
         try await change(engine)
-        let second = engine.enqueue(Self.request)
+        let second = engine.start(Self.request)
         await flying(2)
         server.landAll()
         for connection in [first, second] { #expect(try await connection.response.source == .network) }
@@ -86,10 +86,10 @@ import Testing
 
     @Test func `an exchange without a store is joined after the invalidation of another identity`() async throws {
         let engine = engine()
-        let first = engine.enqueue(Self.request)
+        let first = engine.start(Self.request)
         await flying(1)
         _ = try await engine.forget(identity: "bert")
-        let second = engine.enqueue(Self.request)
+        let second = engine.start(Self.request)
         await joined([first, second])
         #expect(server.flying == [Self.url])
         server.landAll()

@@ -34,10 +34,10 @@ import Testing
         _ = try await Self.$caller.withValue("anna") {
             switch way {
             case .sharing, .refresh: try await engine.send(request)
-            case .connection: try await engine.enqueue(Request("http://h/", method: .post)).response
+            case .connection: try await engine.start(Request("http://h/", method: .post)).response
             }
         }
-        await engine.settle()
+        await engine.waitForRefreshes()
         #expect(!seen.withLock { $0 }.isEmpty && seen.withLock { $0.allSatisfy { $0 == "nobody" } })
     }
 }

@@ -7,15 +7,15 @@ import Testing
 @Suite("The life of a query") struct QueryLifeTests {
     private typealias Life = QueryLife<Int>
 
-    private static func look(
+    private static func lookup(
         user: String? = nil, stored: StoredResponse? = nil, _ condition: QueryEntry.Condition = .stale
-    ) throws -> QueryLook {
+    ) throws -> QueryLookup {
         let form = try CanonicalForm(of: WireRequest(Request("http://h/")), rules: KeyRules())
         let subject = CacheSubject(
             key: form.key, url: "http://h/", isFoundByOthers: false, tags: ["cities"], identity: user)
-        return QueryLook(
+        return QueryLookup(
             user: user, subject: subject, names: ChangedNames(keys: [form.key.prefix], urls: [7]),
-            stored: stored.map { QueryLook.Stored(response: $0, condition: condition) })
+            stored: stored.map { QueryLookup.Stored(response: $0, condition: condition) })
     }
 
     private static func stored(_ body: String, at time: Int64, duration: Int64 = 0) -> StoredResponse {
@@ -38,8 +38,8 @@ import Testing
     private static func settled(user: String? = nil) throws -> Life {
         var life = Life()
         let step1 = life.nextStep(interval: nil, at: 0)
-        #expect(step1 == .look(.freshen))
-        _ = life.plan(for: .freshen, mode: .automatic, look: try look(user: user))
+        #expect(step1 == .lookUp(.freshen))
+        _ = life.plan(for: .freshen, mode: .automatic, lookup: try lookup(user: user))
         let hasWork2 = life.beginFetch()
         #expect(hasWork2)
         life.end(.success(answer(1, at: 100)), at: 0)
@@ -55,12 +55,12 @@ import Testing
         (.network(isReachable: true), nil), (.network(isReachable: false), nil), (.foreground, .freshen),
         (.forgotten, .freshen),
     ])
-    func `an event causes a look at the entry by its kind`(event: QueryEvent, need: QueryNeed?) throws {
+    func `an event causes a lookup of the entry by its kind`(event: QueryEvent, need: QueryNeed?) throws {
         var life = try Self.settled()
         let hasWork4 = life.note(event)
         #expect(hasWork4 == (need != nil))
         let step = life.nextStep(interval: nil, at: 0)
-        #expect(step == need.map { .look($0) } ?? .wait(nil))
+        #expect(step == need.map { .lookUp($0) } ?? .wait(nil))
         // The need is met once.
         let step5 = life.nextStep(interval: nil, at: 0)
         #expect(step5 == .wait(nil))
@@ -70,7 +70,7 @@ import Testing
         var life = try Self.settled()
         for event in [QueryEvent.foreground, .outdated, .maybeChanged] { _ = life.note(event) }
         let step6 = life.nextStep(interval: nil, at: 0)
-        #expect(step6 == .look(.ask))
+        #expect(step6 == .lookUp(.ask))
     }
 
     @Test func `a reachable network causes a fetch if it was unreachable, or if the last fetch has failed`() throws {
@@ -79,32 +79,32 @@ import Testing
         let hasWork7 = life.note(.network(isReachable: true))
         #expect(hasWork7)
         let step8 = life.nextStep(interval: nil, at: 0)
-        #expect(step8 == .look(.freshen))
+        #expect(step8 == .lookUp(.freshen))
         life.end(.failure(.cancelled), at: 0)
         #expect(life.state.value == 1 && life.state.error?.code == .cancelled)
         let hasWork9 = life.note(.network(isReachable: true))
         #expect(hasWork9)
         // The error is not shown together with a fresh value.
         let step10 = life.nextStep(interval: nil, at: 0)
-        #expect(step10 == .look(.ask))
+        #expect(step10 == .lookUp(.ask))
     }
 
-    @Test func `a poll causes a look at the entry only without a value`() {
+    @Test func `a poll causes a lookup of the entry only without a value`() {
         var life = Life()
         _ = life.nextStep(interval: nil, at: 0)
         let hasWork11 = life.note(.polled)
         #expect(hasWork11)
         let step12 = life.nextStep(interval: nil, at: 0)
-        #expect(step12 == .look(.compare))
+        #expect(step12 == .lookUp(.compare))
     }
 
-    @Test func `an event before the first look causes a second look`() {
+    @Test func `an event before the first lookup causes a second lookup`() {
         var life = Life()
         _ = life.nextStep(interval: nil, at: 0)
         let hasWork13 = life.note(.outdated)
         #expect(hasWork13)
         let step14 = life.nextStep(interval: nil, at: 0)
-        #expect(step14 == .look(.freshen))
+        #expect(step14 == .lookUp(.freshen))
     }
 
     // MARK: Intervals
@@ -114,7 +114,7 @@ import Testing
         let step15 = life.nextStep(interval: 30, at: 10)
         #expect(step15 == .wait(20))
         let step16 = life.nextStep(interval: 10, at: 10)
-        #expect(step16 == .look(.ask))
+        #expect(step16 == .lookUp(.ask))
         life.end(.success(Self.answer(2, at: 200)), at: 50)
         let step17 = life.nextStep(interval: 10, at: 55)
         #expect(step17 == .wait(5))
@@ -127,7 +127,7 @@ import Testing
     @Test func `an entry is compared with the shown value`() throws {
         func plan(_ stored: StoredResponse?, _ condition: QueryEntry.Condition = .stale) throws -> QueryPlan {
             var life = try Self.settled()
-            return life.plan(for: .compare, mode: .automatic, look: try Self.look(stored: stored, condition))
+            return life.plan(for: .compare, mode: .automatic, lookup: try Self.lookup(stored: stored, condition))
         }
         #expect(try plan(Self.stored("1", at: 300)) == QueryPlan(for: .nothing, mode: .automatic, entry: nil))
         #expect(try plan(Self.stored("2", at: 300)).showsEntry)
@@ -141,10 +141,10 @@ import Testing
 
     @Test func `an invalidated entry is fetched only once`() throws {
         var life = try Self.settled()
-        let look = try Self.look(stored: Self.stored("1", at: 100), .invalidated)
-        let first = life.plan(for: .compare, mode: .automatic, look: look)
+        let lookup = try Self.lookup(stored: Self.stored("1", at: 100), .invalidated)
+        let first = life.plan(for: .compare, mode: .automatic, lookup: lookup)
         life.end(.failure(.cancelled), at: 0)
-        let second = life.plan(for: .compare, mode: .automatic, look: look)
+        let second = life.plan(for: .compare, mode: .automatic, lookup: lookup)
         #expect(first.fetch == .revalidate && second.fetch == nil)
     }
 
@@ -154,7 +154,7 @@ import Testing
         life.end(.success(Self.answer(1, at: 300, isCollapsed: true)), at: 0)
         #expect(life.state.value == 2)
         let step19 = life.nextStep(interval: nil, at: 0)
-        #expect(step19 == .look(.ask))
+        #expect(step19 == .lookUp(.ask))
         // The next exchange began after the shown value was fetched.
         life.end(.success(Self.answer(3, at: 400, isCollapsed: true)), at: 0)
         #expect(life.state.value == 3)
@@ -195,18 +195,18 @@ import Testing
 
     @Test func `the value of a user is dropped when another user is signed in`() throws {
         var life = try Self.settled(user: "anna")
-        let plan = life.plan(for: .compare, mode: .automatic, look: try Self.look(user: "bob"))
+        let plan = life.plan(for: .compare, mode: .automatic, lookup: try Self.lookup(user: "bob"))
         #expect(life.state.value == nil && plan.fetch == .automatic)
     }
 
-    @Test func `a look that finds nothing to show or fetch makes the query ready`() throws {
+    @Test func `a lookup that finds nothing to show or fetch makes the query ready`() throws {
         var life = Life()
         _ = life.nextStep(interval: nil, at: 0)
-        _ = life.plan(for: .freshen, mode: .cacheOnly, look: try Self.look())
+        _ = life.plan(for: .freshen, mode: .cacheOnly, lookup: try Self.lookup())
         #expect(!life.isReady)
-        let hasChanged = life.endLook(at: 0)
+        let hasChanged = life.endLookup(at: 0)
         #expect(hasChanged && life.isReady && !life.state.isFetching)
-        let hasChangedAgain = life.endLook(at: 0)
+        let hasChangedAgain = life.endLookup(at: 0)
         #expect(!hasChangedAgain)
     }
 }

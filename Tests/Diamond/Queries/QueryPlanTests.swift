@@ -14,9 +14,9 @@ import Testing
     }
 
     private static func entry(
-        _ condition: QueryEntry.Condition, _ relation: QueryEntry.Relation = .newer, isNews: Bool = true
+        _ condition: QueryEntry.Condition, _ relation: QueryEntry.Relation = .newer, hasChanged: Bool = true
     ) -> QueryEntry {
-        QueryEntry(condition: condition, relation: relation, isNews: isNews)
+        QueryEntry(condition: condition, relation: relation, hasChanged: hasChanged)
     }
 
     private static let rows: [Row] = [
@@ -51,7 +51,7 @@ import Testing
         Row(need: .compare, mode: .automatic, entry: entry(.fresh, .unclear), shows: false, fetch: .revalidate),
         Row(need: .compare, mode: .automatic, entry: entry(.invalidated, .same), shows: false, fetch: .revalidate),
         Row(
-            need: .compare, mode: .automatic, entry: entry(.invalidated, .same, isNews: false), shows: false,
+            need: .compare, mode: .automatic, entry: entry(.invalidated, .same, hasChanged: false), shows: false,
             fetch: nil),
         Row(need: .compare, mode: .cacheOnly, entry: entry(.invalidated, .same), shows: false, fetch: nil),
         Row(need: .compare, mode: .reload, entry: entry(.stale), shows: false, fetch: nil),

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -24,5 +25,12 @@ import Testing
         request.replay = ReplayPolicy(.durable, attempts: attempts)
         #expect(request.replay.attempts == kept)
         #expect(try Request(json: request.json()).replay.attempts == kept)
+    }
+    @Test func `a stored policy that appends after a running job replaces the waiting one`() throws {
+        let written = #"{"mode": "durable", "unique": "profile", "uniqueness": "appendAfterRunning"}"#
+        let policy = try JSONDecoder().decode(ReplayPolicy.self, from: Data(written.utf8))
+        #expect(policy == ReplayPolicy(.durable, unique: "profile", uniqueness: .replace))
+        let again = try JSONEncoder().encode(policy)
+        #expect(String(decoding: again, as: UTF8.self).contains(#""uniqueness":"replace""#))
     }
 }

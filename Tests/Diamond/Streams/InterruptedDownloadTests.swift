@@ -96,12 +96,12 @@ import Testing
     @Test func `a connection continues what another has received`() async throws {
         let server = Self.server([.broken(6 << 20), .held(Self.mebibyte)])
         let first = engine(server)
-        let failed = first.enqueue(Self.request(), to: file)
+        let failed = first.start(Self.request(), to: file)
         await #expect { _ = try await failed.response } throws: { ($0 as? ConnectionError)?.code == .connectionLost }
         await first.close()
         // The second is closed while it runs.
         let second = engine(server)
-        _ = second.enqueue(Self.request(), to: file)
+        _ = second.start(Self.request(), to: file)
         await untilTrue { server.drained == 1 }
         await second.close()
         #expect(try recorded().map(\.size) == [7 << 20])
@@ -113,7 +113,7 @@ import Testing
     @Test func `a paused connection has recorded its bytes`() async throws {
         let server = Self.server([.held(5 << 20)])
         let engine = engine(server)
-        let connection = engine.enqueue(Self.request(), to: file)
+        let connection = engine.start(Self.request(), to: file)
         await untilTrue { server.drained == 1 }
         connection.pause()
         try await untilTrue { try recorded().map(\.size) == [5 << 20] }
@@ -218,7 +218,7 @@ import Testing
         let request = Self.request(identity: "user-42")
         let server = Self.server([isRunning ? .held(6 << 20) : .broken(6 << 20)])
         let engine = engine(server)
-        let connection = engine.enqueue(request, to: file)
+        let connection = engine.start(request, to: file)
         if isRunning { await untilTrue { server.drained == 1 } } else { _ = try? await connection.response }
         #expect(try recorded().count == 1)
         switch erasure {
@@ -244,7 +244,7 @@ import Testing
     ) async throws {
         let server = Self.server([.held(1 << 20)])
         let engine = engine(server) { $0.seal = isSealed ? AESGCMSeal.first : nil }
-        let connection = engine.enqueue(Self.request(identity: "user-42"), to: file)
+        let connection = engine.start(Self.request(identity: "user-42"), to: file)
         await untilTrue { server.drained == 1 }
         connection.pause()
         try await untilTrue { try temporary.rows("download") == 1 }
@@ -257,7 +257,7 @@ import Testing
     @Test func `a download that another process has erased records no more, and completes`() async throws {
         let server = Self.server([.held(5 << 20), .broken(5 << 20)])
         let engine = engine(server)
-        let connection = engine.enqueue(Self.request(), to: file)
+        let connection = engine.start(Self.request(), to: file)
         await untilTrue { server.drained == 1 }
         connection.pause()
         try await untilTrue { try recorded().map(\.size) == [5 << 20] }

@@ -88,7 +88,7 @@ import Testing
         }
         let download = Task { [file] in
             if isConnection {
-                _ = try await engine.enqueue(Self.request(), to: file).response
+                _ = try await engine.start(Self.request(), to: file).response
             } else {
                 _ = try await engine.download(Self.request(), to: file)
             }

@@ -1,6 +1,6 @@
 /// The number of open intervals of each kind at one moment.
 public struct ActivityCounts: Hashable, Sendable {
-    /// Connections that an engine runs, from when they are enqueued until they have finished, and calls that contact
+    /// Connections that an engine runs, from when they are started until they have finished, and calls that contact
     /// a server. Calls that the cache answers do not count.
     public internal(set) var requests = 0
     /// Waits for a permit.

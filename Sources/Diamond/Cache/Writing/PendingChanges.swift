@@ -76,7 +76,7 @@ extension PendingChanges {
             let waiting = last.marked(stored.stored)
             guard waiting.isUnchanged(since: old) else { return nil }
             var whole = entry
-            whole.stored = entry.stored.whole(by: waiting)
+            whole.stored = entry.stored.completed(by: waiting)
             whole.tags.formUnion(stored.tags)
             whole.knownChange = stored.knownChange
             return .store(whole, isNew: false)

@@ -12,7 +12,7 @@ struct PendingEntry: Sendable {
         guard case .confirm(let entry, let old) = change?.action else { return marked(row) }
         let row = row.outdated(if: wasStale)
         // Another process may have changed the confirmed row.
-        return marked(row.isUnchanged(since: old) ? entry.stored.whole(by: row) : row)
+        return marked(row.isUnchanged(since: old) ? entry.stored.completed(by: row) : row)
     }
 
     /// Returns the response after the change, marked stale if it was invalidated.

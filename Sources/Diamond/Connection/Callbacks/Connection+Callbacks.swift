@@ -102,7 +102,7 @@ extension Connection {
         call(handlers)
     }
 
-    /// Calls the outcome handlers of a connection that was canceled and not enqueued, because it may never be run. A
+    /// Calls the outcome handlers of a connection that was canceled and not started, because it may never be run. A
     /// queue of the app may still run it, and then call the completion block.
     func finishCallbacksIfNeverRun() {
         let isNeverRun = core.withLock { core in

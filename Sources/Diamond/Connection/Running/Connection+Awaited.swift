@@ -36,7 +36,7 @@ extension Connection {
 
     /// Runs the connection by its engine. Without one it fails with `noEngine`.
     func runByOwnEngine() {
-        if let registry = core.withLock({ $0.registry }) { registry.enqueue(self) } else { start() }
+        if let registry = core.withLock({ $0.registry }) { registry.start(self) } else { start() }
     }
 
     /// Whether neither an engine nor a queue has the connection, and its outcome is unknown.

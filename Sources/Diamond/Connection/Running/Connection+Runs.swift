@@ -57,7 +57,7 @@ extension Connection {
 
     func begin(_ run: ConnectionRun?) {
         guard let run, let registry = core.withLock({ $0.registry }) else {
-            let message = "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"
+            let message = "\(request) has no engine: use Engine.start or Engine.connection(for:)"
             return endRun(with: .failure(ConnectionError(.noEngine, message)))
         }
         registry.gate.add(run)

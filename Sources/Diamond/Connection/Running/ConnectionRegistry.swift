@@ -3,7 +3,7 @@ import DiamondSQLite
 /// The connections of an engine that have not finished, with the pipeline and the gate that run them.
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
-        /// The connections, from when they are enqueued, or started by a queue of the user's own, until they finish.
+        /// The connections, from when the engine or a queue of the user's own starts them until they finish.
         var connections = SlotMap<(number: Int, connection: Connection)>()
         var count = 0
         var lines: [Lane: SerialLine] = [:]
@@ -32,7 +32,7 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Runs a connection when its dependencies have finished. Has no effect if an engine runs it already.
-    func enqueue(_ connection: Connection) {
+    func start(_ connection: Connection) {
         if add(connection) { connection.start() }
     }
 
@@ -86,7 +86,7 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Handles the deallocation of the engine. Cancels the paused connections that only the engine could resume. A
-    /// connection that depends on one that was never enqueued is canceled, too, as soon as nothing else retains that
+    /// connection that depends on one that was never started is canceled, too, as soon as nothing else retains that
     /// one.
     func abandon() {
         // First, because connections that are added from now on check the flag themselves.

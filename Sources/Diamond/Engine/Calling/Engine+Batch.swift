@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Batches of requests.
 extension Engine {
-    /// Creates a batch of requests. Add its dependencies, then enqueue it.
+    /// Creates a batch of requests. Add its dependencies, then start it.
     ///
     /// - Parameters:
     ///   - requests: the requests, in the order of their start and of their results.
@@ -18,9 +18,9 @@ extension Engine {
 
     /// Runs the connections of a batch in their order, each when its dependencies have finished. Connections that any
     /// engine runs already are left as they are.
-    public func enqueue(_ batch: Batch) {
+    public func start(_ batch: Batch) {
         // At once, because a failure of the first may cancel the others.
-        enqueue(batch.connections)
+        start(batch.connections)
     }
 
     /// Sends calls and decodes their bodies, each as ``send(_:)->Call.Output`` does. The results are in the order of
@@ -36,7 +36,7 @@ extension Engine {
     ) async -> [Result<Call.Output, ConnectionError>] {
         let connections = calls.map { connection(for: $0) }
         let batch = Batch(connections, isFailingFast: isFailingFast)
-        enqueue(batch)
+        start(batch)
         return zip(connections, await batch.results).map { connection, result in
             result.flatMap { response in
                 Result { () throws(ConnectionError) in try connection.handler.output(of: response) }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Requests as operations. See <doc:RunningConnections>.
 extension Engine {
-    /// Creates a connection for a request. Add its dependencies, then enqueue it.
+    /// Creates a connection for a request. Add its dependencies, then start it.
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
         connection.setRegistry(members)
@@ -33,7 +33,7 @@ extension Engine {
 
     /// Runs a connection when its dependencies have finished. Another engine may have made it. Has no effect if an
     /// engine runs it already.
-    public func enqueue(_ connection: Connection) { members.enqueue(connection) }
+    public func start(_ connection: Connection) { members.start(connection) }
 
     /// Adds a connection without starting it.
     ///
@@ -43,22 +43,22 @@ extension Engine {
 
     /// Runs a request as a connection, and returns it.
     @discardableResult
-    public func enqueue(_ request: Request) -> Connection {
+    public func start(_ request: Request) -> Connection {
         let connection = connection(for: request)
-        enqueue(connection)
+        start(connection)
         return connection
     }
 
     /// Runs requests as connections, and returns these in the order of the requests.
     @discardableResult
-    public func enqueue(_ requests: [Request]) -> [Connection] {
+    public func start(_ requests: [Request]) -> [Connection] {
         let connections = requests.map(connection(for:))
-        enqueue(connections)
+        start(connections)
         return connections
     }
 
-    /// Runs connections, each when its dependencies have finished. All are enqueued before the first starts.
-    public func enqueue(_ connections: [Connection]) {
+    /// Runs connections, each when its dependencies have finished. All are started before the first starts.
+    public func start(_ connections: [Connection]) {
         let added = connections.filter(add)
         for connection in added { connection.start() }
     }
@@ -67,14 +67,14 @@ extension Engine {
     /// Such a download can be paused, be a dependency, and have callbacks.
     ///
     /// ```swift
-    /// let connection = engine.enqueue(request, to: file).onResult { result in
+    /// let connection = engine.start(request, to: file).onResult { result in
     ///     show(result)
     /// }
     /// ```
     @discardableResult
-    public func enqueue(_ request: Request, to file: URL) -> Connection {
+    public func start(_ request: Request, to file: URL) -> Connection {
         let connection = connection(for: request, to: file)
-        enqueue(connection)
+        start(connection)
         return connection
     }
 
@@ -104,7 +104,7 @@ extension Engine {
         then callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
     ) -> Connection {
         let connection = connection(for: request).onResult(on: executor, callback)
-        enqueue(connection)
+        start(connection)
         return connection
     }
 
@@ -130,12 +130,12 @@ extension Engine {
         then callback: @escaping @MainActor @Sendable (Result<Response, ConnectionError>) -> Void
     ) -> Connection {
         let connection = connection(for: request).onResult(on: executor, callback)
-        enqueue(connection)
+        start(connection)
         return connection
     }
 
-    /// The unfinished connections of the engine, in the order in which they were enqueued, or started by a queue of
-    /// yours: waiting, running and paused ones. Calls to ``send(_:)->Response`` are not included.
+    /// The unfinished connections of the engine, in the order in which the engine or a queue of yours started them:
+    /// waiting, running and paused ones. Calls to ``send(_:)->Response`` are not included.
     public var connections: [Connection] { members.all }
 
     /// Cancels the unfinished connections of this engine that satisfy a predicate, such as one on the tags, lane or

@@ -27,7 +27,7 @@ extension Engine {
         to request: Request,
         by handler: CallHandler<Call>
     ) async throws(ConnectionError) -> TypedResponse<Call.Output> {
-        let connection = enqueueIfSerial(request, handler: handler.responses)
+        let connection = startIfSerial(request, handler: handler.responses)
         return try await typedResponse(to: request, by: handler, connection: connection)
     }
 
@@ -46,7 +46,7 @@ extension Engine {
 
     // MARK: Connections
 
-    /// Creates a connection for a call. Add its dependencies, then enqueue it.
+    /// Creates a connection for a call. Add its dependencies, then start it.
     public func connection<Call: Endpoint>(for call: Call) -> CallConnection<Call> {
         let connection = CallConnection(call, decoder: decoder)
         connection.setRegistry(members)
@@ -56,21 +56,21 @@ extension Engine {
     /// Runs a call as a connection, and returns it.
     ///
     /// ```swift
-    /// let login = engine.enqueue(Login(user: "ann"))
+    /// let login = engine.start(Login(user: "ann"))
     /// print(try await login.output.token)
     /// ```
     @discardableResult
-    public func enqueue<Call: Endpoint>(_ call: Call) -> CallConnection<Call> {
+    public func start<Call: Endpoint>(_ call: Call) -> CallConnection<Call> {
         let connection = connection(for: call)
-        enqueue(connection)
+        start(connection)
         return connection
     }
 
     /// Runs calls as connections, and returns these in the order of the calls.
     @discardableResult
-    public func enqueue<Call: Endpoint>(_ calls: [Call]) -> [CallConnection<Call>] {
+    public func start<Call: Endpoint>(_ calls: [Call]) -> [CallConnection<Call>] {
         let connections = calls.map { connection(for: $0) }
-        enqueue(connections)
+        start(connections)
         return connections
     }
 }

@@ -24,7 +24,7 @@ extension Engine {
             }
         }
         do {
-            let connection = enqueueIfSerial(request, handler: handler)
+            let connection = startIfSerial(request, handler: handler)
             let response = try await response(to: request, handler: handler, connection: connection)
             return try (handler.value as? Accepted<Output>)?.output ?? accept(response)
         } catch let error as ConnectionError {

@@ -19,12 +19,12 @@ extension Engine {
     ///     call cannot make its request, the only state has the error `badRequest`. A query is never queued.
     ///   - interval: the time after the end of a fetch until the next one; `nil`, the default, for no fetches by time.
     ///     The shortest interval of the query's observers counts.
-    ///   - occasions: the events at which a stale value, or one whose last fetch has failed, is fetched again; by
+    ///   - triggers: the events at which a stale value, or one whose last fetch has failed, is fetched again; by
     ///     default all.
     public func updates<Call: Endpoint>(
         _ call: Call,
         every interval: Duration? = nil,
-        on occasions: QueryOccasions = .all
+        on triggers: QueryTriggers = .all
     ) -> QueryUpdates<Call.Output> {
         let request: Request
         do throws(ConnectionError) { request = try handler(of: call).request } catch {
@@ -38,7 +38,7 @@ extension Engine {
             let response = try await pipeline.handled(response, by: Caller(handler: handler.responses))
             return (try handler.output(of: response), response)
         }
-        let settings = QuerySettings(interval: interval, occasions: occasions)
+        let settings = QuerySettings(interval: interval, triggers: triggers)
         return queries.updates(of: source, call: Call.self, settings: settings)
     }
 
@@ -46,7 +46,7 @@ extension Engine {
     public func updates(
         _ request: Request,
         every interval: Duration? = nil,
-        on occasions: QueryOccasions = .all
+        on triggers: QueryTriggers = .all
     ) -> QueryUpdates<Response> {
         let source = QuerySource<Response>(request: request) { [self] request throws(ConnectionError) in
             let response = try await successfulResponse(to: request)
@@ -55,12 +55,12 @@ extension Engine {
             let response = try await pipeline.handled(response, by: Caller())
             return (response, response)
         }
-        let settings = QuerySettings(interval: interval, occasions: occasions)
+        let settings = QuerySettings(interval: interval, triggers: triggers)
         return queries.updates(of: source, call: Response.self, settings: settings)
     }
 
     /// Fetches the observed queries whose values are stale, or whose last fetch has failed, except queries observed
-    /// without ``QueryOccasions/foreground``. Call it on Linux and watchOS. On other platforms the engine itself
+    /// without ``QueryTriggers/foreground``. Call it on Linux and watchOS. On other platforms the engine itself
     /// notices that the app comes to the foreground.
     public func appDidEnterForeground() { queries.note(.foreground) }
 }

@@ -93,7 +93,7 @@ extension Engine {
     /// ``Request/cache`` decides whether a stored response is written to the file. A response that comes over the wire
     /// is not stored, except as with ``stream(_:limit:sharing:)``.
     ///
-    /// Use a ``Connection`` for a download that can be paused or be a dependency: see ``enqueue(_:to:)``.
+    /// Use a ``Connection`` for a download that can be paused or be a dependency: see ``start(_:to:)``.
     ///
     /// - Parameters:
     ///   - request: the request. Only a GET without its own conditions or ranges continues a broken transfer.

@@ -1,15 +1,13 @@
 import HTTPTypes
 
 // Not the synthesized text: headers, URLs and other values of the app may hold secrets.
-extension Engine.Configuration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Engine.Configuration: Redacted {
     /// The store, the name of the key that seals it, and the base URL, without possible secrets.
     public var description: String {
         let place = baseURL.map { ", base URL \(RequestURL.masked(Array($0.utf8)))" } ?? ""
         let key = seal.map { ", sealed with the key '\($0.keyID)'" } ?? ""
         return (store.map { "store \($0)" } ?? "no store") + key + place
     }
-
-    public var debugDescription: String { description }
 
     /// The description and the names of the headers, without values that may be secret.
     public var customMirror: Mirror {

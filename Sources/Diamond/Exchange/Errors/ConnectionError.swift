@@ -13,7 +13,7 @@ public import Foundation
 ///     do throws(ConnectionError) { show(try await engine.send(cities)) } catch { log(error.message) }
 /// }
 /// ```
-public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible {
+public struct ConnectionError: MessageError, Sendable {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -168,10 +168,6 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         content = CopyOnWrite(Content(code: code, message: message, cause: cause))
     }
-
-    public var description: String { message }
-
-    public var errorDescription: String? { message }
 
     /// Decodes the body of the ``response``, such as the description of an error by an API.
     ///

@@ -86,7 +86,7 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     /// Returns the response with its body. If the body is not here, it is that of the confirmed response.
-    func whole(by confirmed: StoredResponse) -> StoredResponse {
+    func completed(by confirmed: StoredResponse) -> StoredResponse {
         guard !isWhole else { return self }
         var whole = self
         whole.body = confirmed.body

@@ -12,6 +12,10 @@ final class QueueWatch: Sendable {
     let isWatching: Bool
     private let watch: DescriptorWatch?
 
+    /// Whether it reports new jobs and, if asked for, the ends of other owners. Those are reported only if everything
+    /// is watched.
+    func reports(endsOfOwners hasOthers: Bool) -> Bool { watchesWakeFile && (isWatching || !hasOthers) }
+
     /// Creates an observer of changes to a store's jobs, and of the ends of their owners.
     convenience init(_ store: Store, notify: @escaping @Sendable () -> Void) {
         self.init(wakeFile: store.wakePath, locks: store.ownersDirectory, notify: notify)

@@ -115,7 +115,7 @@ extension ReplayQueue {
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
         // If the request becomes another job, that job gets the unique name.
         var copy = draft
-        copy.policy.uniqueness = .appendAfterRunning
+        copy.policy.uniqueness = .replace
         let limit = maximumCount
         let rules = rules
         let added = copy

@@ -66,7 +66,7 @@ extension Replayer {
         while run.openJobs > 0, !Task.isCancelled {
             let time = deadline == .max ? .max : deadline - queue.clock.uptime()
             guard time > 0 else { return }
-            await signal.wait(for: min(Self.longTick, .milliseconds(time)), by: queue.clock.sleep)
+            await signal.wait(for: min(ReplayStep.longTick, .milliseconds(time)), by: queue.clock.sleep)
         }
     }
 }

@@ -30,12 +30,6 @@ public final class Replayer: Sendable {
     /// Sends the request of a job, once.
     package typealias Send = @Sendable (JobAttempt) async -> JobResult
 
-    /// The polling interval if other processes' changes are not reported.
-    private static let tick = Duration.seconds(1)
-    /// The polling interval if changes are reported. Polling is still needed, because a clock may be set, and a report
-    /// may fail.
-    static let longTick = Duration.seconds(15)
-
     /// The maximum number of jobs being sent at the same time.
     public let width: Int
     let queue: ReplayQueue
@@ -160,69 +154,76 @@ public final class Replayer: Sendable {
     }
 
     private func loop(_ run: ReplayRun, ignoringBackoff isIgnoringBackoff: Bool, signal: Signal) async {
-        let deadline = run.deadline
+        let wakes = ReplayWakes(signal: signal, watch: QueueWatch(queue.store) { signal.wake() })
         let number = queue.listeners.add { _ in signal.wake() }
-        let watch = QueueWatch(queue.store) { signal.wake() }
-        let network = NetworkReturn()
-        let origins = OriginAnswers()
-        let answerNumber = answers?.add { origin in if origins.note(origin) { signal.wake() } }
+        let answerNumber = answers?.add { [origins = wakes.origins] origin in
+            if origins.note(origin) { signal.wake() }
+        }
+        let listeners = [listenToReachability(for: wakes.network, signal: signal), listenToLanes(signal)]
         var ignoresBackoff = isIgnoringBackoff
-        let listeners = [listenToReachability(for: network, signal: signal), listenToLanes(signal)].compactMap(\.self)
+        var step = ReplayStep.claim
         await withDiscardingTaskGroup { group in
-            while !Task.isCancelled, !mustEnd(run), !run.hasFailed {
+            while step != .end, !Task.isCancelled, !mustEnd(run), !run.hasFailed {
                 do throws(ReplayError) {
-                    let hasOthers = try await queue.owner.rescue { run.count($0) }
-                    try await queue.maintainIfNeeded()
-                    try await retryOffline(network)
-                    if let answered = origins.take(at: queue.clock.uptime()) {
-                        do throws(ReplayError) {
-                            try await queue.retryEarly(.originsAnswered(answered))
-                        } catch {
-                            for origin in answered { _ = origins.note(origin) }
-                            throw error
-                        }
-                    }
-                    if ignoresBackoff { try await queue.retryEarly(.requested) }
+                    let hasOthers = try await wakeJobs(in: run, wakes, ignoringBackoff: ignoresBackoff)
                     ignoresBackoff = false
                     // Read before the claim: a job that ends during the claim may have made another job ready.
                     let wasIdle = isIdle
                     let jobs = try await claim { run.count($0) }
                     run.addJobs(jobs.count)
                     for job in jobs {
-                        group.addTask {
+                        group.addTask { [network = wakes.network] in
                             await self.process(job, in: run, network: network)
                             signal.wake()
                         }
                     }
-                    if jobs.isEmpty, deadline != nil, wasIdle, try !queue.hasTimedWork() { break }
-                    if jobs.isEmpty || isFull {
-                        // The wake file reports new jobs. The end of another owner is reported only if everything is
-                        // watched.
-                        let isReported = watch.watchesWakeFile && (watch.isWatching || !hasOthers)
-                        await wait(
-                            for: signal, atMost: isReported ? Self.longTick : Self.tick, until: deadline,
-                            network: network, origins: origins)
-                    }
+                    let mayBeLast = jobs.isEmpty && run.deadline != nil && wasIdle
+                    let isLast = mayBeLast ? try !queue.hasTimedWork() : false
+                    step = .after(
+                        claiming: jobs.count, isFull: isFull, isLast: isLast,
+                        isReported: wakes.watch.reports(endsOfOwners: hasOthers))
                 } catch {
                     queue.report(error)
                     // While jobs run, the run waits for their outcomes anyway.
-                    guard deadline == nil || run.openJobs > 0, error.isTransientWhenOpen else {
-                        run.fail(error)
-                        break
-                    }
-                    await signal.wait(for: Self.tick, by: queue.clock.sleep)
+                    step = .after(error, canWait: run.deadline == nil || run.openJobs > 0)
                 }
+                await perform(step, of: run, wakes)
             }
-            guard let deadline else { return }
+            guard let deadline = run.deadline else { return }
             // The deadline also applies to jobs that run when the replayer is stopped, or the queue fails.
             await waitForJobs(of: run, until: deadline, signal: signal)
             if deadline <= queue.clock.uptime() { group.cancelAll() }
         }
         await queue.owner.releaseLockIfSuspended()
-        for listener in listeners { listener.cancel() }
+        for listener in listeners { listener?.cancel() }
         queue.listeners.remove(number)
         if let answerNumber { answers?.remove(answerNumber) }
-        withExtendedLifetime(watch) {}
+        withExtendedLifetime(wakes) {}
+    }
+
+    /// Makes jobs ready that need not wait any longer, or whose owners have died.
+    ///
+    /// - Returns: whether other processes have owners.
+    private func wakeJobs(
+        in run: ReplayRun, _ wakes: ReplayWakes, ignoringBackoff isIgnoringBackoff: Bool
+    ) async throws(ReplayError) -> Bool {
+        let hasOthers = try await queue.owner.rescue { run.count($0) }
+        try await queue.maintainIfNeeded()
+        try await retryOffline(wakes.network)
+        try await retryAnswered(wakes.origins)
+        if isIgnoringBackoff { try await queue.retryEarly(.requested) }
+        return hasOthers
+    }
+
+    private func perform(_ step: ReplayStep, of run: ReplayRun, _ wakes: ReplayWakes) async {
+        switch step {
+        case .claim, .end: break
+        case .wait(let limit):
+            let limit = shortened(limit, until: run.deadline, wakes)
+            await wakes.signal.wait(for: limit, by: queue.clock.sleep)
+        case .pause: await wakes.signal.wait(for: ReplayStep.tick, by: queue.clock.sleep)
+        case .fail(let error): run.fail(error)
+        }
     }
 
     /// Listens for changes of the network's reachability until the task is canceled.
@@ -256,6 +257,17 @@ public final class Replayer: Sendable {
         }
     }
 
+    /// Makes the jobs ready that wait because their origins could not be reached, if these have answered since.
+    private func retryAnswered(_ origins: OriginAnswers) async throws(ReplayError) {
+        guard let answered = origins.take(at: queue.clock.uptime()) else { return }
+        do throws(ReplayError) {
+            try await queue.retryEarly(.originsAnswered(answered))
+        } catch {
+            for origin in answered { _ = origins.note(origin) }
+            throw error
+        }
+    }
+
     /// Converts a date to milliseconds since the boot, so that setting the clock neither ends nor prolongs a run.
     private func uptime(at date: Date) -> Int64 {
         guard date != .distantFuture else { return .max }
@@ -265,23 +277,13 @@ public final class Replayer: Sendable {
     private var isFull: Bool { running.withLock { $0 >= width } }
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
-    /// Waits until the signal is woken, a job reaches its time, or the limit or the deadline is reached.
-    private func wait(
-        for signal: Signal, atMost limit: Duration, until deadline: Int64?, network: NetworkReturn,
-        origins: OriginAnswers
-    ) async {
-        var limit = limit
+    /// Returns the time until a job reaches its time, or the deadline, but at most `limit`.
+    private func shortened(_ limit: Duration, until deadline: Int64?, _ wakes: ReplayWakes) -> Duration {
         let now = queue.clock.uptime()
-        for delay in [network.delay(at: now), origins.delay(at: now)].compactMap(\.self) {
-            limit = min(limit, .milliseconds(max(1, delay)))
-        }
-        if !isFull, let next = try? queue.nextTime() {
-            limit = min(limit, .milliseconds(max(1, next - queue.now())))
-        }
-        if let deadline, deadline != .max {
-            limit = min(limit, .milliseconds(max(1, deadline - queue.clock.uptime())))
-        }
-        await signal.wait(for: limit, by: queue.clock.sleep)
+        var delays = [wakes.network.delay(at: now), wakes.origins.delay(at: now)].compactMap(\.self)
+        if !isFull, let next = try? queue.nextTime() { delays.append(next - queue.now()) }
+        if let deadline, deadline != .max { delays.append(deadline - now) }
+        return delays.reduce(limit) { min($0, .milliseconds(max(1, $1))) }
     }
 
     private func claim(

@@ -25,7 +25,7 @@ public struct Attempt: Hashable, Sendable {
     public var reason: RetryReason?
     /// Whether the server may have processed the request although no response confirms it. It is not encoded, so `==`
     /// ignores it.
-    var serverMayHaveActed: Bool
+    @NotCompared var serverMayHaveActed: Bool
 
     /// Creates an attempt, for previews and tests; an engine makes its own.
     public init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
@@ -35,17 +35,6 @@ public struct Attempt: Hashable, Sendable {
         self.delay = delay
         self.reason = reason
         serverMayHaveActed = outcome.serverMayHaveActed
-    }
-
-    public static func == (left: Attempt, right: Attempt) -> Bool {
-        (left.number, left.startedAt, left.outcome, left.delay, left.reason)
-            == (right.number, right.startedAt, right.outcome, right.delay, right.reason)
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(number)
-        hasher.combine(startedAt)
-        hasher.combine(outcome)
     }
 }
 

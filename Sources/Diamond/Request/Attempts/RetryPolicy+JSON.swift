@@ -7,19 +7,7 @@
 ///
 /// Times are seconds. `null` for `attemptTimeout`, `deadline` and `window` is no limit, and for `hedgeDelay` no
 /// hedging. A missing key stands for its default. An unknown key is an error.
-extension RetryPolicy: Codable {
-    /// Reads the written form with any decoder.
-    public init(from decoder: any Decoder) throws {
-        try self.init(written: try JSONValue(from: decoder))
-    }
-
-    /// Writes the written form with any encoder, without the keys that have their defaults.
-    public func encode(to encoder: any Encoder) throws {
-        try written.encode(to: encoder)
-    }
-}
-
-extension RetryPolicy {
+extension RetryPolicy: Written {
     init(written: JSONValue) throws(RequestError) {
         self.init()
         var form = try WrittenObject(written, in: "the retry policy")

@@ -1,64 +1,64 @@
 /// The reason why a request was sent again, or was not.
 public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
-    /// The kinds of reasons; later versions may add some.
+    /// The kind of a reason, with its name.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
         // Reasons to send again:
 
         /// The request was certainly not processed: name lookup, connecting or TLS failed.
-        public static let unprocessed = Code(description: "unprocessed")
+        package static let unprocessed = Code(description: "unprocessed")
         /// 421: the server of this connection is not responsible for the origin (RFC 9110 section 15.5.20).
-        public static let misdirected = Code(description: "misdirected")
+        package static let misdirected = Code(description: "misdirected")
         /// The connection ended before the first byte of the response, as a long-idle connection does (RFC 9112 section
         /// 9.3.1).
-        public static let connectionClosed = Code(description: "connectionClosed")
+        package static let connectionClosed = Code(description: "connectionClosed")
         /// The exchange was interrupted, and the request is safe to repeat.
-        public static let interrupted = Code(description: "interrupted")
+        package static let interrupted = Code(description: "interrupted")
         /// A status of ``RetryPolicy/statuses``.
-        public static let status = Code(description: "status")
+        package static let status = Code(description: "status")
         /// 429 (RFC 6585 section 4).
-        public static let throttled = Code(description: "throttled")
+        package static let throttled = Code(description: "throttled")
         /// The server set the time with `Retry-After` (RFC 9110 section 10.2.3).
-        public static let retryAfter = Code(description: "retryAfter")
+        package static let retryAfter = Code(description: "retryAfter")
         /// 409 to a request with an `Idempotency-Key`: the server is still processing the first one.
-        public static let stillRunning = Code(description: "stillRunning")
+        package static let stillRunning = Code(description: "stillRunning")
         /// 401: the credential was renewed.
-        public static let credential = Code(description: "credential")
+        package static let credential = Code(description: "credential")
         /// The rest of an interrupted transfer is not available, so the whole body is requested.
-        public static let restarted = Code(description: "restarted")
+        package static let restarted = Code(description: "restarted")
 
         // Reasons for a parallel attempt:
 
         /// The attempt took long, and another was started in parallel. It need not have been faster.
-        public static let hedged = Code(description: "hedged")
+        package static let hedged = Code(description: "hedged")
 
         // Reasons not to send again:
 
         /// The response would be the same.
-        public static let final = Code(description: "final")
+        package static let final = Code(description: "final")
         /// The error would be the same, or the caller ended the request.
-        public static let permanent = Code(description: "permanent")
+        package static let permanent = Code(description: "permanent")
         /// 401 with a new credential, or with one that cannot be renewed.
-        public static let unauthorized = Code(description: "unauthorized")
+        package static let unauthorized = Code(description: "unauthorized")
         /// The request may have been processed, and a repetition could act twice.
-        public static let notIdempotent = Code(description: "notIdempotent")
+        package static let notIdempotent = Code(description: "notIdempotent")
         /// The caller has received bytes of the response.
-        public static let committed = Code(description: "committed")
+        package static let committed = Code(description: "committed")
         /// The request's body could be read only once, and was read.
         public static let bodyConsumed = Code(description: "bodyConsumed")
         /// The server cannot be reached, and a stored response is served at once (``CachePolicy/networkElseCache``).
-        public static let answeredOffline = Code(description: "answeredOffline")
+        package static let answeredOffline = Code(description: "answeredOffline")
         /// ``RetryPolicy/attempts`` are used up.
-        public static let attemptsUsed = Code(description: "attemptsUsed")
+        package static let attemptsUsed = Code(description: "attemptsUsed")
         /// Too many requests to this origin were retried recently.
-        public static let budgetEmpty = Code(description: "budgetEmpty")
+        package static let budgetEmpty = Code(description: "budgetEmpty")
         /// Most requests to this origin failed recently.
-        public static let circuitOpen = Code(description: "circuitOpen")
+        package static let circuitOpen = Code(description: "circuitOpen")
         /// `Retry-After` is longer than ``RetryPolicy/retryAfterLimit`` allows.
-        public static let retryAfterTooLong = Code(description: "retryAfterTooLong")
+        package static let retryAfterTooLong = Code(description: "retryAfterTooLong")
         /// ``RetryPolicy/deadline`` or ``RetryPolicy/window`` ends before the next attempt could start.
-        public static let outOfTime = Code(description: "outOfTime")
+        package static let outOfTime = Code(description: "outOfTime")
     }
 
     /// The kind of reason.
@@ -66,8 +66,7 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
     /// The reason in one line, without secrets.
     public var message: String
 
-    /// Creates a reason, for previews and tests.
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 // Contents may be secret: a token, a password.
-extension RequestBody: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension RequestBody: Redacted {
     /// The kind and the names in it, such as `3 bytes of text/plain` and `form of name, city`; nothing of its content.
     public var description: String {
         switch self {
@@ -13,13 +13,11 @@ extension RequestBody: CustomStringConvertible, CustomDebugStringConvertible, Cu
         }
     }
 
-    public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }
 
-extension MultipartPart: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension MultipartPart: Redacted {
     /// The name, without the content.
     public var description: String { name }
-    public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }

@@ -2,7 +2,7 @@ public import Foundation
 import HTTPTypes
 
 /// The written form of a request, version 1, used in files, by `cachectl send`, and on disk. See <doc:WritingRequests>.
-extension Request {
+extension Request: Written {
     /// Reads the written form.
     ///
     /// - Throws: ``RequestError`` with line and column if the text is not JSON, and with the wrong key if it is not a
@@ -17,7 +17,7 @@ extension Request {
     /// - Throws: ``RequestError`` for a number that is not finite, for a secret without a name, and for values that
     ///   could not be read back: one nested too deeply, and one of a header that cannot be sent.
     public func json() throws(RequestError) -> Data {
-        Data(try written().written())
+        Data(try written.written())
     }
 
     init(written: JSONValue) throws(RequestError) {
@@ -64,27 +64,30 @@ extension Request {
         return method
     }
 
-    func written() throws(RequestError) -> JSONValue {
-        var members: [String: JSONValue] = ["version": 1, "method": .string(method.rawValue), "url": .string(url)]
-        if !parameters.isEmpty { members["parameters"] = parameters.written }
-        if destination != .automatic { members["destination"] = .string(destination.rawValue) }
-        if encoding.arrays != .repeated { members["arrays"] = .string(encoding.arrays.rawValue) }
-        if encoding.objects != .brackets { members["objects"] = .string(encoding.objects.rawValue) }
-        for field in headers { try HTTPField.check(field.value, of: field.name.rawName) }
-        if !headers.isEmpty { members["headers"] = headers.written }
-        if let body { members["body"] = body.written }
-        if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }
-        if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.writtenSeconds) }
-        if cache.storesPost { members["storesPost"] = .bool(true) }
-        if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.writtenSeconds) } ?? .null }
-        if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
-        if !invalidates.isEmpty { members["invalidates"] = .array(invalidates.sorted().map { .string($0) }) }
-        if lane != .default { members["lane"] = .string(lane.name) }
-        if let retry { members["retry"] = retry.written }
-        if replay != .never { members["replay"] = replay.written }
-        if let bodyLimit { members["bodyLimit"] = JSONValue(bodyLimit) }
-        try writeIdentity(into: &members)
-        return try Self.checked(.object(members))
+    var written: JSONValue {
+        get throws(RequestError) {
+            var members: [String: JSONValue] = ["version": 1, "method": .string(method.rawValue), "url": .string(url)]
+            if !parameters.isEmpty { members["parameters"] = parameters.written }
+            if destination != .automatic { members["destination"] = .string(destination.rawValue) }
+            if encoding.arrays != .repeated { members["arrays"] = .string(encoding.arrays.rawValue) }
+            if encoding.objects != .brackets { members["objects"] = .string(encoding.objects.rawValue) }
+            for field in headers { try HTTPField.check(field.value, of: field.name.rawName) }
+            if !headers.isEmpty { members["headers"] = headers.written }
+            if let body { members["body"] = body.written }
+            if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }
+            if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.writtenSeconds) }
+            if cache.storesPost { members["storesPost"] = .bool(true) }
+            let seconds = timeout.map { JSONValue.number($0.writtenSeconds) }
+            if timeout != Self.defaultTimeout { members["timeout"] = seconds ?? .null }
+            if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
+            if !invalidates.isEmpty { members["invalidates"] = .array(invalidates.sorted().map { .string($0) }) }
+            if lane != .default { members["lane"] = .string(lane.name) }
+            if let retry { members["retry"] = retry.written }
+            if replay != .never { members["replay"] = replay.written }
+            if let bodyLimit { members["bodyLimit"] = JSONValue(bodyLimit) }
+            try writeIdentity(into: &members)
+            return try Self.checked(.object(members))
+        }
     }
 
     /// Returns the form if it is not nested too deeply. It leaves levels for an enclosing form, such as a connection's.
@@ -108,17 +111,5 @@ extension Request {
         if let cacheKey { members["cacheKey"] = .string(cacheKey) }
         let lists = ["ignoring": rules.ignoring, "nonSelecting": rules.nonSelecting, "secrets": rules.secrets]
         for (key, names) in lists where !names.isEmpty { members[key] = .array(names.map { .string($0) }) }
-    }
-}
-
-extension Request: Codable {
-    /// Reads the written form with any decoder.
-    public init(from decoder: any Decoder) throws {
-        try self.init(written: try JSONValue(from: decoder))
-    }
-
-    /// Writes the written form with any encoder.
-    public func encode(to encoder: any Encoder) throws {
-        try written().encode(to: encoder)
     }
 }

@@ -15,19 +15,7 @@ import HTTPTypes
 /// with `code` and `message` instead of `status`. Times are seconds since 1970 and delays are seconds, both with
 /// millisecond precision. A header that is a credential, such as `Set-Cookie`, or that contains a URL with a secret, is
 /// neither written nor stored. Secret parameters of the URL are masked. An unknown key is an error.
-extension Response: Codable {
-    /// Reads the written form with any decoder.
-    public init(from decoder: any Decoder) throws {
-        try self.init(written: try JSONValue(from: decoder))
-    }
-
-    /// Writes the written form with any encoder, without default values.
-    public func encode(to encoder: any Encoder) throws {
-        try written.encode(to: encoder)
-    }
-}
-
-extension Response {
+extension Response: Written {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the response")
         guard let code = try form.integer("status", in: 100...999) else {

@@ -9,19 +9,7 @@
 /// `call` is JSON as text, so that every number keeps its digits.
 /// Times are in seconds. A `null` for `expiry` means no limit. A `null` for `keyLifetime` means a server that honors no
 /// `Idempotency-Key`. A missing key has its default. An unknown key is an error.
-extension ReplayPolicy: Codable {
-    /// Reads the JSON form with any decoder.
-    public init(from decoder: any Decoder) throws {
-        try self.init(written: try JSONValue(from: decoder))
-    }
-
-    /// Writes the JSON form with any encoder, without the keys that have their defaults.
-    public func encode(to encoder: any Encoder) throws {
-        try written.encode(to: encoder)
-    }
-}
-
-extension ReplayPolicy {
+extension ReplayPolicy: Written {
     init(written: JSONValue) throws(RequestError) {
         self.init(.never)
         var form = try WrittenObject(written, in: "the replay policy")
@@ -33,25 +21,20 @@ extension ReplayPolicy {
         expiry = try form.duration("expiry", default: expiry)
         keyLifetime = try form.duration("keyLifetime", default: keyLifetime)
         unique = try form.string("unique")
-        if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
+        if let name = try form.string("uniqueness") {
+            // Earlier versions wrote `replace` also by the name that other queues use.
+            uniqueness = name == "appendAfterRunning" ? .replace : try form.choice(name, for: "uniqueness")
+        }
         kind = try form.string("kind")
         call = try Self.call(&form)
-        storesAnswer = try Self.bool("keepsAnswer", in: &form)
+        storesAnswer = try form.boolean("keepsAnswer")
         awaits = Set(try form.strings("awaits"))
         if let value = form.consume("creates") { creates = try ReplayCreation(written: value) }
-        let awaitsOwnID = try Self.bool("awaitsID", in: &form)
+        let awaitsOwnID = try form.boolean("awaitsID")
         if let value = form.consume("metadata") { metadata = try Self.metadata(value, in: form) }
         // Earlier versions wrote only that the request needs the id of its own object.
         if awaitsOwnID, case .string(let localID)? = metadata["localID"] { awaits.insert(localID) }
         try form.finish()
-    }
-
-    private static func bool(_ name: String, in form: inout WrittenObject) throws(RequestError) -> Bool {
-        guard let value = form.consume(name) else { return false }
-        guard case .bool(let bool) = value else {
-            throw form.failure(at: name, "is \(value.kind): write true or false")
-        }
-        return bool
     }
 
     private static func call(_ form: inout WrittenObject) throws(RequestError) -> String? {

@@ -39,8 +39,6 @@ public struct ReplayPolicy: Hashable, Sendable {
         case replace
         /// The new request replaces that of the waiting job, whose time stays: frequent changes are sent at intervals.
         case preserveSchedule
-        /// A synonym of `replace`, by the name that other queues use.
-        case appendAfterRunning
         /// Merges both jobs into one:
         ///
         /// | waiting | new | result |

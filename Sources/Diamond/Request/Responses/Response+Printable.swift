@@ -1,12 +1,10 @@
 import HTTPTypes
 
-extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Response: Redacted {
     /// The status, the source, and the URL without user info and query, which may be secret.
     public var description: String {
         "\(status.code) from \(source.rawValue), \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())"
     }
-
-    public var debugDescription: String { description }
 
     /// Names, without the values that may be secret.
     public var customMirror: Mirror {

@@ -69,10 +69,9 @@ public struct AESGCMSeal: CacheSeal {
     }
 }
 
-extension AESGCMSeal: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AESGCMSeal: Redacted {
     /// The names of the keys.
     public var description: String { "AESGCMSeal(\(names.joined(separator: ", ")))" }
-    public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID, "olderKeys": olderKeys.keys.sorted()]) }
 
     private var names: [String] { [keyID] + olderKeys.keys.sorted() }

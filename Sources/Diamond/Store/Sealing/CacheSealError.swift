@@ -1,8 +1,8 @@
 import DiamondSQLite
-public import Foundation
+import Foundation
 
 /// A failure of sealing or opening.
-public struct CacheSealError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+public struct CacheSealError: MessageError, Hashable, Sendable {
     /// The kind of a failure. Later versions may add kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -25,10 +25,6 @@ public struct CacheSealError: LocalizedError, Hashable, Sendable, CustomStringCo
         self.code = code
         self.message = message
     }
-
-    public var description: String { message }
-
-    public var errorDescription: String? { message }
 }
 
 extension SQLiteError {

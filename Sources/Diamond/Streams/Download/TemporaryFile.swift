@@ -228,11 +228,13 @@ final class TemporaryFile: Sendable {
         }
     }
 
-    private func confirmed(_ recorded: ReceivedBytes, in contents: inout Contents) throws -> (Int, SHA256)? {
+    private func confirmed(_ recorded: ReceivedBytes, in contents: inout Contents) throws
+        -> (size: Int, hash: SHA256)?
+    {
         let length = Int(PartFile.size(of: descriptor))
         let end = max(0, length - ReceivedBytes.pairSize)
         let noted = ReceivedBytes.pair(from: try read(at: Int64(end), atMost: ReceivedBytes.pairSize), after: end)
-        var found: (Int, SHA256)?
+        var found: (size: Int, hash: SHA256)?
         for bytes in [recorded] + noted.filter({ $0.size > recorded.size }) where bytes.size <= length {
             guard try digest(of: bytes.size, in: &contents) == bytes.digest else { break }
             found = (bytes.size, contents.hash)

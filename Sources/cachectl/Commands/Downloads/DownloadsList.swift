@@ -21,9 +21,7 @@ struct DownloadsList: ParsableCommand {
     func run() throws {
         let now = Date().milliseconds
         let cache = try store.openCache()
-        do throws(CacheError) { show(try cache.downloads().map { DownloadLine($0, now: now) }) } catch {
-            throw Failure.report(error)
-        }
+        show(try cache.downloads().map { DownloadLine($0, now: now) })
     }
 
     private func show(_ lines: [DownloadLine]) {

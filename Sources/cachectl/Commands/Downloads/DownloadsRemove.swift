@@ -34,12 +34,11 @@ struct DownloadsRemove: AsyncParsableCommand {
         let cache = try store.openCache()
         let chosen = try chosen(in: cache)
         guard !dryRun else { return show(chosen.count) }
-        do throws(CacheError) { show(try await cache.remove(chosen)) } catch { throw Failure.report(error) }
+        show(try await cache.remove(chosen))
     }
 
     private func chosen(in cache: Cache) throws -> [KeptDownload] {
-        let known: [KeptDownload]
-        do throws(CacheError) { known = try cache.downloads() } catch { throw Failure.report(error) }
+        let known = try cache.downloads()
         guard !all else { return known }
         for digits in keys { try check(digits, in: known) }
         return known.filter { download in keys.contains { download.key.begins(with: $0) } }

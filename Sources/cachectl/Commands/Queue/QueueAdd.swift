@@ -25,13 +25,9 @@ struct QueueAdd: AsyncParsableCommand {
         var request = try options.request()
         try replay.apply(to: &request)
         let seal = try place.sealing.seal()
-        do throws(ReplayError) {
-            let queue = try ReplayQueue(place.location, seal: seal)
-            let delay = Duration.milliseconds(replay.after?.milliseconds ?? 0)
-            show(try await queue.enqueue(request, after: delay))
-        } catch {
-            throw Failure.report(error)
-        }
+        let queue = try ReplayQueue(place.location, seal: seal)
+        let delay = Duration.milliseconds(replay.after?.milliseconds ?? 0)
+        show(try await queue.enqueue(request, after: delay))
     }
 
     private func show(_ id: ReplayJob.ID?) {

@@ -29,18 +29,14 @@ struct QueueEdit: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try place.openQueue()
-        do throws(ReplayError) {
-            guard let old = try queue.request(of: id) else {
-                throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
-            }
-            guard file == nil, isatty(STDIN_FILENO) == 1 else {
-                return try await replace(old, with: try read(), in: queue)
-            }
-            try await Editor().edit(Output.text(of: old, isPretty: true) + "\n") { (text) async throws(ReplayError) in
-                try await replace(old, with: try read(text, from: "the edited text"), in: queue)
-            }
-        } catch {
-            throw Failure.report(error)
+        guard let old = try queue.request(of: id) else {
+            throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
+        }
+        guard file == nil, isatty(STDIN_FILENO) == 1 else {
+            return try await replace(old, with: try read(), in: queue)
+        }
+        try await Editor().edit(Output.text(of: old, isPretty: true) + "\n") { (text) async throws(ReplayError) in
+            try await replace(old, with: try read(text, from: "the edited text"), in: queue)
         }
     }
 

@@ -20,14 +20,10 @@ struct QueueExport: ParsableCommand {
     func run() throws {
         guard let queue = try place.findQueue() else { return }
         var unreadable = 0
-        do throws(ReplayError) {
-            var jobs = try queue.jobs(filter.filter)
-            while let last = jobs.last {
-                for job in jobs where !(try export(job, from: queue)) { unreadable += 1 }
-                jobs = try queue.jobs(filter.filter, after: last.id)
-            }
-        } catch {
-            throw Failure.report(error)
+        var jobs = try queue.jobs(filter.filter)
+        while let last = jobs.last {
+            for job in jobs where !(try export(job, from: queue)) { unreadable += 1 }
+            jobs = try queue.jobs(filter.filter, after: last.id)
         }
         if unreadable > 0 {
             throw Failure.report(

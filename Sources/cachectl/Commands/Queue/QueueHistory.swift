@@ -30,11 +30,7 @@ struct QueueHistory: ParsableCommand {
         let today = (Date().timeIntervalSince1970 / 86_400).rounded(.down)
         let start = Date(timeIntervalSince1970: (today - Double(days.count - 1)) * 86_400)
         let queue = try place.findQueue()
-        do throws(ReplayError) {
-            show(try queue?.history(since: start) ?? [])
-        } catch {
-            throw Failure.report(error)
-        }
+        show(try queue?.history(since: start) ?? [])
     }
 
     private func show(_ uses: [ReplayQueue.HourlyCount]) {

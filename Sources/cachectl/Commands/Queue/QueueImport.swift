@@ -30,11 +30,7 @@ struct QueueImport: AsyncParsableCommand {
         let copies = lines.compactMap(\.copy)
         var done = ImportForm(jobs: copies.count, leftOut: lines.count - copies.count, dryRun: dryRun)
         let seal = try place.sealing.seal()
-        do throws(ReplayError) {
-            if dryRun { try ReplayQueue.check(copies) } else { done.jobs = try await add(copies, seal: seal) }
-        } catch {
-            throw Failure.report(error)
-        }
+        if dryRun { try ReplayQueue.check(copies) } else { done.jobs = try await add(copies, seal: seal) }
         if done.jobs < copies.count { done.takenIn = copies.count - done.jobs }
         done.show(in: place)
     }

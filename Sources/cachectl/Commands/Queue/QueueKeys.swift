@@ -27,13 +27,9 @@ struct QueueKeys: ParsableCommand {
 
     func run() throws {
         let queue = try place.findQueue()
-        do throws(ReplayError) {
-            let lines = try queue?.keys(limit: limit.oneMore, onlyBlocked: blocked) ?? []
-            show(lines.prefix(limit.count).map { OrderingKeyForm(head: $0.head, jobs: $0.count) })
-            if lines.count > limit.count { Output.note("there is more: give a higher --limit") }
-        } catch {
-            throw Failure.report(error)
-        }
+        let lines = try queue?.keys(limit: limit.oneMore, onlyBlocked: blocked) ?? []
+        show(lines.prefix(limit.count).map { OrderingKeyForm(head: $0.head, jobs: $0.count) })
+        if lines.count > limit.count { Output.note("there is more: give a higher --limit") }
     }
 
     private func show(_ lines: [OrderingKeyForm]) {

@@ -31,16 +31,12 @@ struct QueueList: ParsableCommand {
 
     func run() throws {
         guard let queue = try place.findQueue() else { return show(QueueView()) }
-        do throws(ReplayError) {
-            let jobs = try queue.jobs(filter.filter, after: after, limit: limit.oneMore)
-            show(
-                QueueView(
-                    counts: try queue.counts(),
-                    holds: try queue.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) },
-                    jobs: Array(jobs.prefix(limit.count)), isMore: jobs.count > limit.count))
-        } catch {
-            throw Failure.report(error)
-        }
+        let jobs = try queue.jobs(filter.filter, after: after, limit: limit.oneMore)
+        show(
+            QueueView(
+                counts: try queue.counts(),
+                holds: try queue.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) },
+                jobs: Array(jobs.prefix(limit.count)), isMore: jobs.count > limit.count))
     }
 
     private func show(_ view: QueueView) {

@@ -61,19 +61,15 @@ struct QueueReplay: AsyncParsableCommand {
     func run() async throws {
         let queue = try place.openQueue()
         guard dryRun else { return try await send() }
-        do throws(ReplayError) {
-            let identities: ReplayTable.Identities = identity.isEmpty ? .all : .only(Set(identity))
-            let limit = limit?.count ?? 50
-            let plan = ReplayPlan(
-                preview: try await queue.claimPreview(limit: limit, of: identities),
-                waiting: try queue.waiting(limit: limit, of: identities),
-                holds: try queue.holds().filter(\.hold.isWhole).map {
-                    HoldForm($0.hold, reason: $0.reason, since: $0.since)
-                })
-            try show(plan, of: queue)
-        } catch {
-            throw Failure.report(error)
-        }
+        let identities: ReplayTable.Identities = identity.isEmpty ? .all : .only(Set(identity))
+        let limit = limit?.count ?? 50
+        let plan = ReplayPlan(
+            preview: try await queue.claimPreview(limit: limit, of: identities),
+            waiting: try queue.waiting(limit: limit, of: identities),
+            holds: try queue.holds().filter(\.hold.isWhole).map {
+                HoldForm($0.hold, reason: $0.reason, since: $0.since)
+            })
+        try show(plan, of: queue)
     }
 
     // MARK: Sending
@@ -134,7 +130,7 @@ struct QueueReplay: AsyncParsableCommand {
         let interruption = Interruption { replayer.stop() }
         let summary = watch ? await replayer.run() : await replayer.replay()
         interruption.end()
-        await engine.settle()
+        await engine.waitForRefreshes()
         withExtendedLifetime(observation) {}
         return summary
     }
@@ -144,10 +140,7 @@ struct QueueReplay: AsyncParsableCommand {
     /// - Throws: Exit code 5 if the store is sealed with another key: nothing may be written there unencrypted.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
-        let cache: Cache?
-        do throws(CacheError) { cache = try store.findCache(seal: configuration.seal) } catch {
-            throw Failure.report(error)
-        }
+        let cache = try store.findCache(seal: configuration.seal)
         if let cache {
             try store.refuseLocked(cache)
             configuration.useCapacity(of: cache)

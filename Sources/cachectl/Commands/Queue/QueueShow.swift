@@ -35,19 +35,11 @@ struct QueueShow: ParsableCommand {
 
     func run() throws {
         let queue = try place.openQueue()
-        let job: ReplayJob
-        let failures: [ReplayFailure]
-        var awaited: [ReplayJob] = []
-        do throws(ReplayError) {
-            guard let found = try queue.job(id) else {
-                throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
-            }
-            job = found
-            failures = try queue.failures(of: id)
-            for creator in found.awaitedJobs { if let other = try queue.job(creator) { awaited.append(other) } }
-        } catch {
-            throw Failure.report(error)
+        guard let job = try queue.job(id) else {
+            throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
         }
+        let failures = try queue.failures(of: id)
+        let awaited = try job.awaitedJobs.compactMap { try queue.job($0) }
         let request = try request(in: queue)
         if asCurl || asRequest {
             guard let request else { throw Failure.damaged }
@@ -67,17 +59,11 @@ struct QueueShow: ParsableCommand {
         } catch  where error.code == .badRequest {
             Output.note("cachectl: the request cannot be read: \(error.message)")
             return nil
-        } catch {
-            throw Failure.report(error)
         }
     }
 
     private func show(_ request: Request, idempotencyKey key: String?) throws {
-        do throws(RequestError) {
-            if asCurl { Output.line(try request.curlCommand(naming: key)) } else { Output.json(request) }
-        } catch {
-            throw Failure.report(error)
-        }
+        if asCurl { Output.line(try request.curlCommand(naming: key)) } else { Output.json(request) }
     }
 
     private func show(_ text: JobText) {

@@ -20,14 +20,10 @@ struct QueueWatch: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try place.openQueue()
-        do throws(ReplayError) {
-            var poller = try JobPoller(queue)
-            Output.note("\(CountsForm(try queue.counts()).text); Ctrl-C ends")
-            while (try? await Task.sleep(for: .seconds(1))) != nil {
-                for job in try poller.next() { show(job) }
-            }
-        } catch {
-            throw Failure.report(error)
+        var poller = try JobPoller(queue)
+        Output.note("\(CountsForm(try queue.counts()).text); Ctrl-C ends")
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            for job in try poller.next() { show(job) }
         }
     }
 

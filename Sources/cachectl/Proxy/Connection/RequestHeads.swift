@@ -99,11 +99,11 @@ struct RequestHeads {
         switch endOfHead() {
         case .bareFeed: return refused(.badRequest("a line of the head ends without CR"))
         case .missing: return pending.readableBytes > limit ? refused(tooLarge) : nil
-        case .found(let end): return end > limit ? refused(tooLarge) : whole(end, rest: &received)
+        case .found(let end): return end > limit ? refused(tooLarge) : completeHead(endingAt: end, rest: &received)
         }
     }
 
-    private mutating func whole(_ end: Int, rest received: inout ByteBuffer) -> Step? {
+    private mutating func completeHead(endingAt end: Int, rest received: inout ByteBuffer) -> Step? {
         if let problem = versionProblem { return refused(problem) }
         defer {
             received = pending

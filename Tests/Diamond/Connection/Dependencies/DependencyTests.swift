@@ -31,14 +31,14 @@ import Testing
 
     // MARK: Order
 
-    @Test func `a dependency holds whichever connection is enqueued first, across engines`() async throws {
+    @Test func `a dependency holds whichever connection is started first, across engines`() async throws {
         let (first, second) = (engine(), engine())
         let connections = connections(3, of: first)
         connections[2].addDependency(connections[1])
         connections[1].addDependency(connections[0])
-        second.enqueue(connections[2])
-        first.enqueue(connections[1])
-        second.enqueue(connections[0])
+        second.start(connections[2])
+        first.start(connections[1])
+        second.start(connections[0])
         _ = try await connections[2].response
         #expect(transport.requests.map(\.url) == ["http://h/0", "http://h/1", "http://h/2"])
     }
@@ -52,7 +52,7 @@ import Testing
             let connections = connections(Effort.rounds(10_000, soaking: 100_000), of: engine)
             let pairs = zip(connections, connections.dropFirst()).map { ($0, $1) }
             for (one, next) in isReversed ? pairs.reversed() : pairs { next.addDependency(one) }
-            for connection in connections.reversed() { engine.enqueue(connection) }
+            for connection in connections.reversed() { engine.start(connection) }
             let last = try #require(connections.last)
             _ = try await last.response
             #expect(transport.requests.count == connections.count)
@@ -67,8 +67,8 @@ import Testing
         let bad = engine.connection(for: Request("http://h/fail"))
         connections[0].addDependency(bad)
         for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
-        for connection in connections { engine.enqueue(connection) }
-        engine.enqueue(bad)
+        for connection in connections { engine.start(connection) }
+        engine.start(bad)
         let error = await #expect(throws: ConnectionError.self) { try await connections[19_999].response }
         #expect(error?.code == .dependencyFailed)
         #expect((error?.cause as? ConnectionError)?.code == .cannotConnect)
@@ -91,7 +91,7 @@ import Testing
         let engine = engine()
         let first = engine.connection(for: Request("http://h/"))
         for _ in 0..<1000 { engine.connection(for: Request("http://h/")).addDependency(first) }
-        engine.enqueue(first)
+        engine.start(first)
         #expect(try await first.response.status == .ok)
     }
 
@@ -102,7 +102,7 @@ import Testing
         )
         second.addDependency(first)
         #expect(second.dependencies == [first])
-        engine.enqueue(second)
+        engine.start(second)
         second.removeDependency(first)
         #expect(second.dependencies.isEmpty)
         #expect(try await second.response.text == "http://h/2")
@@ -111,14 +111,14 @@ import Testing
 
     @Test func `a dependency that has ended already holds nothing up`() async throws {
         let engine = engine()
-        let first = engine.enqueue(Request("http://h/1"))
+        let first = engine.start(Request("http://h/1"))
         _ = try await first.response
         await untilTrue { first.isFinished }
         let second = engine.connection(for: Request("http://h/2"))
         second.addDependency(first)
         second.removeDependency(first)
         second.addDependency(first)
-        engine.enqueue(second)
+        engine.start(second)
         #expect(try await second.response.text == "http://h/2")
     }
 
@@ -128,7 +128,7 @@ import Testing
         connections[1].addDependency(connections[0])
         connections[2].addDependency(connections[1])
         connections[0].addDependency(connections[2])
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         let error = await #expect(throws: ConnectionError.self) { try await connections[0].response }
         #expect(error?.code == .dependencyCycle)
         let cycle = "GET http://h/0 → GET http://h/2 → GET http://h/1 → GET http://h/0"
@@ -141,19 +141,19 @@ import Testing
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         connection.addDependency(connection)
-        engine.enqueue(connection)
+        engine.start(connection)
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         #expect(error?.code == .dependencyCycle)
     }
 
     // MARK: Cancel
 
-    @Test func `a dependency canceled before it was enqueued is not waited for`() async throws {
+    @Test func `a dependency canceled before it was started is not waited for`() async throws {
         let engine = engine()
         let connections = connections(2, of: engine)
         connections[1].addDependency(connections[0])
         connections[1].failedDependencies = .ignore
-        engine.enqueue(connections[1])
+        engine.start(connections[1])
         connections[0].cancel()
         #expect(try await connections[1].response.status == .ok)
     }
@@ -163,13 +163,13 @@ import Testing
         let connections = connections(3, of: engine)
         connections[1].addDependency(connections[0])
         connections[2].addDependency(connections[1])
-        engine.enqueue(connections[1])
-        engine.enqueue(connections[2])
+        engine.start(connections[1])
+        engine.start(connections[2])
         connections[1].cancel()
         connections[1].cancel()
         await untilTrue { connections[2].isFinished }
         #expect(connections[1].isFinished && !connections[0].isFinished)
-        engine.enqueue(connections[0])
+        engine.start(connections[0])
         #expect(try await connections[0].response.status == .ok)
     }
 
@@ -179,7 +179,7 @@ import Testing
         let engine = engine()
         let (other, connection) = (BlockOperation {}, engine.connection(for: Request("http://h/")))
         connection.addDependency(other)
-        engine.enqueue(connection)
+        engine.start(connection)
         #expect(!connection.isExecuting)
         OperationQueue().addOperation(other)
         #expect(try await connection.response.status == .ok)
@@ -193,7 +193,7 @@ import Testing
         other.addDependency(connection)
         let queue = OperationQueue()
         queue.addOperation(other)
-        engine.enqueue(connection)
+        engine.start(connection)
         await gate.wait()
         #expect(connection.isFinished)
     }
@@ -206,15 +206,15 @@ import Testing
             engine.connection(for: Request("http://h/login")), engine.connection(for: Request("http://h/cities"))
         )
         cities.addDependency(login) { request, response in request.parameters["token"] = .string(response.text) }
-        engine.enqueue(cities)
-        engine.enqueue(login)
+        engine.start(cities)
+        engine.start(login)
         #expect(try await cities.response.text == "http://h/cities?token=http%3A%2F%2Fh%2Flogin")
         #expect(cities.request == Request("http://h/cities"))
     }
 
     @Test func `a dependency passes its response once, even if the connection then waits for a permit`() async throws {
         let engine = engine()
-        let (calls, login) = (Guarded(0), engine.enqueue(Request("http://h/login")))
+        let (calls, login) = (Guarded(0), engine.start(Request("http://h/login")))
         _ = try await login.response
         engine.lanes.pauseAll()
         let cities = engine.connection(for: Request("http://h/cities"))
@@ -225,7 +225,7 @@ import Testing
             }
             request.parameters["call"] = .number(Double(count))
         }
-        engine.enqueue(cities)
+        engine.start(cities)
         await untilTrue { engine.lanes.waiting == 1 }
         engine.lanes.resumeAll()
         #expect(try await cities.response.text == "http://h/cities?call=1")
@@ -237,7 +237,7 @@ import Testing
         let engine = engine()
         let connections = connections(2, of: engine)
         connections[1].addDependency(connections[0]) { _, _ in throw NoToken() }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         let error = await #expect(throws: ConnectionError.self) { try await connections[1].response }
         #expect(error?.code == .dependencyFailed)
         #expect(error?.cause is NoToken)
@@ -257,8 +257,8 @@ import Testing
         case .askedYes: connection.failedDependencies = .custom { $0 === bad && $1.code == .cannotConnect }
         case .askedNo: connection.failedDependencies = .custom { _, _ in false }
         }
-        engine.enqueue(connection)
-        engine.enqueue(bad)
+        engine.start(connection)
+        engine.start(bad)
         guard policy == .cancel || policy == .askedNo else {
             return #expect(try await connection.response.status == .ok)
         }
@@ -360,7 +360,7 @@ import Testing
             let removed = edges.shuffled(using: &random).prefix(10)
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    for (index, connection) in order.enumerated() { engines[index % 2].enqueue(connection) }
+                    for (index, connection) in order.enumerated() { engines[index % 2].start(connection) }
                 }
                 group.addTask { for connection in canceled { connection.cancel() } }
                 group.addTask { for (one, two) in removed { one.removeDependency(two) } }

@@ -29,7 +29,7 @@ import Testing
         case connection(Int, dependsOn: Int)
         case connectionDependsOnOperation(Int)
         case operationDependsOn(Int)
-        case enqueue(Int)
+        case start(Int)
     }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -60,15 +60,15 @@ import Testing
             cycle: "GET 1 → GET 0 → sync → GET 1"
         ),
         Case(
-            testDescription: "the operation's own edge is the last before anything is enqueued",
+            testDescription: "the operation's own edge is the last before anything is started",
             steps: [.connectionDependsOnOperation(0), .connection(1, dependsOn: 0), .operationDependsOn(1)],
             victim: 0,
             cycle: "GET 0 → sync → GET 1 → GET 0"
         ),
         Case(
-            testDescription: "the operation's own edge is the last before the one that waits for it is enqueued",
+            testDescription: "the operation's own edge is the last before the one that waits for it is started",
             steps: [
-                .connectionDependsOnOperation(0), .connection(1, dependsOn: 0), .enqueue(1), .operationDependsOn(1),
+                .connectionDependsOnOperation(0), .connection(1, dependsOn: 0), .start(1), .operationDependsOn(1),
             ],
             victim: 0,
             cycle: "GET 0 → sync → GET 1 → GET 0"
@@ -76,7 +76,7 @@ import Testing
         Case(
             testDescription: "the edge between connections comes when one of them waits already",
             steps: [
-                .connectionDependsOnOperation(0), .operationDependsOn(1), .enqueue(0), .connection(1, dependsOn: 0),
+                .connectionDependsOnOperation(0), .operationDependsOn(1), .start(0), .connection(1, dependsOn: 0),
             ],
             victim: 1,
             cycle: "GET 1 → GET 0 → sync → GET 1"
@@ -113,10 +113,10 @@ import Testing
             case .connection(let index, let other): connections[index].addDependency(connections[other])
             case .connectionDependsOnOperation(let index): connections[index].addDependency(operation)
             case .operationDependsOn(let index): operation.addDependency(connections[index])
-            case .enqueue(let index): engine.enqueue(connections[index])
+            case .start(let index): engine.start(connections[index])
             }
         }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         queue.addOperation(operation)
         let error = await #expect(throws: ConnectionError.self) { try await connections[one.victim].response }
         #expect(error?.code == .dependencyCycle)
@@ -177,7 +177,7 @@ import Testing
             connections[0].addDependency(connections[2])
             connections[2].addDependency(batch.operation)
         }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         let error = await #expect(throws: ConnectionError.self) { try await connections[victim].response }
         #expect(error?.code == .dependencyCycle)
         #expect(error?.message.contains(": \(cycle): ") == true, "\(error?.message ?? "")")
@@ -189,7 +189,7 @@ import Testing
         let connections = (0..<5).map { engine.connection(for: Request("http://h/\($0)", "api")) }
         let batch = Batch(Array(connections.suffix(3)))
         connections[0].addDependency(batch.operation)
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         for connection in connections { #expect(try await connection.response.status == .ok) }
         #expect(transport.requests.map(\.url).suffix(2) == ["http://h/0", "http://h/1"])
     }
@@ -211,7 +211,7 @@ import Testing
         case .endsWhenAsked: operation.whenAsked { $0.end() }
         }
         connection.addDependency(operation)
-        engine.enqueue(connection)
+        engine.start(connection)
         operation.end()
         #expect(try await connection.response.status == .ok)
     }
@@ -223,7 +223,7 @@ import Testing
         connections[1].addDependency(connections[0])
         connections[1].cancel()
         connections[0].addDependency(operation)
-        engine.enqueue(connections[0])
+        engine.start(connections[0])
         operation.end()
         #expect(try await connections[0].response.status == .ok)
     }
@@ -266,7 +266,7 @@ import Testing
         let (operation, connections) = (StubOperation(), connections(1000, of: engine))
         connections[0].addDependency(operation)
         for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
-        for connection in connections.reversed() { engine.enqueue(connection) }
+        for connection in connections.reversed() { engine.start(connection) }
         #expect(operation.timesAsked == 2)
         for connection in connections { connection.cancel() }
         operation.end()

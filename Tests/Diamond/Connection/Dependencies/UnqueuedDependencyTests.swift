@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A dependency that was not enqueued", .timeLimit(.minutes(5))) struct UnqueuedDependencyTests {
+@Suite("A dependency that was not started", .timeLimit(.minutes(5))) struct UnqueuedDependencyTests {
     /// Answers with the `Authorization` field, or else with the URL.
     private let transport = StubTransport { request throws(TransportError) in
         .stub(body: request.headers[.authorization] ?? request.url)
@@ -23,10 +23,10 @@ import Testing
     }
 
     /// The dependents.
-    enum Dependents: CaseIterable { case one, two, anotherThatIsNotEnqueued, anotherThatIs }
+    enum Dependents: CaseIterable { case one, two, anotherThatIsNotStarted, anotherThatIs }
 
     @Test(arguments: Dependents.allCases, [false, true])
-    func `a dependency that was not enqueued is released with its engine, and its dependents end`(
+    func `a dependency that was not started is released with its engine, and its dependents end`(
         wait: Dependents, isOwn: Bool
     ) async {
         let left = RemainingReferences()
@@ -39,10 +39,10 @@ import Testing
             switch wait {
             case .one: break
             case .two: cities[1].addDependency(login)
-            case .anotherThatIsNotEnqueued, .anotherThatIs: cities[1].addDependency(cities[0])
+            case .anotherThatIsNotStarted, .anotherThatIs: cities[1].addDependency(cities[0])
             }
-            if wait != .anotherThatIsNotEnqueued { engine.enqueue(cities[0]) }
-            if wait != .one { engine.enqueue(cities[1]) }
+            if wait != .anotherThatIsNotStarted { engine.start(cities[0]) }
+            if wait != .one { engine.start(cities[1]) }
             left.members = engine.members
         }
         await untilTrue { left.members == nil }
@@ -53,11 +53,11 @@ import Testing
         let engine = engine()
         let (login, cities) = (Connection(Request("http://h/login")), Connection(Request("http://h/cities")))
         cities.addDependency(login) { request, response in request.headers[.authorization] = response.text }
-        engine.enqueue(cities)
+        engine.start(cities)
         return (login, cities)
     }
 
-    @Test func `a dependency that was not enqueued is waited for while the app retains it without its engine`() async {
+    @Test func `a dependency that was not started is waited for while the app retains it without its engine`() async {
         let cities: Connection
         do {
             let login: Connection
@@ -69,15 +69,15 @@ import Testing
         await untilTrue { cities.isFinished }
     }
 
-    @Test func `a dependency that was not enqueued delivers its result when another engine runs it`() async throws {
+    @Test func `a dependency that was not started delivers its result when another engine runs it`() async throws {
         let (login, cities) = remains()
         let other = engine()
-        other.enqueue(login)
+        other.start(login)
         #expect(try await cities.response.text == "http://h/login")
         await other.close()
     }
 
-    @Test func `a dependency that was not enqueued is not waited for after its removal`() async throws {
+    @Test func `a dependency that was not started is not waited for after its removal`() async throws {
         let (login, cities) = remains()
         cities.removeDependency(login)
         #expect(try await cities.response.text == "http://h/cities")

@@ -70,7 +70,7 @@ import Testing
         queue.isSuspended = true
         queue.addOperation(connections[1])
         if cancel == .beforeTheEnd { connections[1].cancel() }
-        engine.enqueue(connections[0])
+        engine.start(connections[0])
         _ = try await connections[0].response
         await untilTrue { connections[0].isFinished }
         if cancel == .afterTheEnd { connections[1].cancel() }
@@ -90,7 +90,7 @@ import Testing
         connections[1].addDependency(connections[0])
         queue.addOperation(connections[1])
         #expect(Self.answers(of: connections[1]) == [false])
-        engine.enqueue(connections[0])
+        engine.start(connections[0])
         #expect(try await connections[1].response.status == .ok)
         #expect(Self.answers(of: connections[1]) == [true])
     }
@@ -101,7 +101,7 @@ import Testing
         for connection in connections.dropLast() { last.addDependency(connection) }
         for connection in connections.dropLast() {
             #expect(Self.answers(of: last) == [false])
-            engine.enqueue(connection)
+            engine.start(connection)
             _ = try await connection.response
             await untilTrue { connection.isFinished }
         }
@@ -163,7 +163,7 @@ import Testing
         for (connection, other) in zip(connections, others) { connection.addDependency(other) }
         queue.isSuspended = true
         for other in others { queue.addOperation(other) }
-        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { engine.start(connection) }
         #expect(transport.requests.isEmpty && connections.allSatisfy { !$0.isExecuting })
         queue.isSuspended = false
         for connection in connections { #expect(try await connection.response.status == .ok) }

@@ -31,7 +31,7 @@ import Testing
         clock.advance(by: 20)
         let stale = try await engine.send(request)
         #expect(stale.source == .stale && stale.text == "1" && stale.headers[.age] == "20")
-        await engine.settle()
+        await engine.waitForRefreshes()
         let fresh = try await engine.send(request)
         #expect(fresh.source == .cache && fresh.text == "2")
         clock.advance(by: 71)

@@ -274,7 +274,7 @@ struct EngineConditionsTests {
         request.cache = .staleWhileRevalidate
         let response = try await engine.send(request)
         #expect(response.status == .notModified && response.source == .stale)
-        await engine.settle()
+        await engine.waitForRefreshes()
         await engine.close()
         let sent = try #require(transport.requests.last?.headers)
         #expect(transport.requests.count == 2 && sent[.ifNoneMatch] == "\"a\"" && sent[.range] == nil)

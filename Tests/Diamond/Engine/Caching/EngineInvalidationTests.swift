@@ -160,6 +160,23 @@ import Testing
         #expect(disk.failures > 0)
     }
 
+    @Test(arguments: [true, false])
+    func `an entry that cannot be revoked on disk is an error with the cause`(isErasure: Bool) async throws {
+        let disk = FaultDisk(directory: temporary.directory)
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        var configuration = Engine.Configuration(testing: transport, store: temporary)
+        configuration.store?.vfs = disk.vfs
+        let engine = Engine(configuration)
+        let request = Request("http://h/cities")
+        _ = try await engine.send(request)
+        await engine.cache?.flush()
+        disk.fail(.full, atCall: 1, lasting: true)
+        let error = await #expect(throws: ConnectionError.self) {
+            try await isErasure ? engine.purge(request) : engine.invalidate(request)
+        }
+        #expect(error?.code == .other && (error?.cause as? CacheError)?.code == .diskFull)
+    }
+
     @Test func `an unsafe method invalidates the URL with its parameters, in any order`() async throws {
         var request = Request("http://h/cities?b=2", method: .post, parameters: ["a": 1], body: .json(1))
         request.destination = .query
@@ -305,7 +322,7 @@ import Testing
             return .stub(headers: [.cacheControl: "max-age=60"])
         }
         let engine = temporary.engine(transport)
-        let connection = engine.enqueue(other("/x?t=5"))
+        let connection = engine.start(other("/x?t=5"))
         await untilTrue { transport.requests.count == 1 }
         if isChange {
             _ = try await engine.send(Request("http://h/x", method: .put))

@@ -63,7 +63,7 @@ private struct Search: Endpoint {
         let engine = engine(transport)
         let call = AddPerson(ratio: .nan)
         let sent = await #expect(throws: ConnectionError.self) { try await engine.send(call) }
-        let awaited = await #expect(throws: ConnectionError.self) { try await engine.enqueue(call).output }
+        let awaited = await #expect(throws: ConnectionError.self) { try await engine.start(call).output }
         let batched = await engine.send([call, AddPerson(ratio: 1)])
         for error in [sent, awaited] {
             #expect(error?.code == .badRequest && error?.cause is EncodingError)
@@ -168,7 +168,7 @@ private struct Search: Endpoint {
         }
         let (ada, engine) = (Person(fullName: "Ada"), engine(transport, store: TemporaryStore()))
         for _ in 1...2 { #expect(try await engine.send(Request("a")).decode(Person.self) == ada) }
-        #expect(try await engine.enqueue(Request("b")).response.decode(Person.self) == ada)
+        #expect(try await engine.start(Request("b")).response.decode(Person.self) == ada)
         let streamed = try await engine.stream(Request("c"))
         for try await person in streamed.values(of: Person.self) { #expect(person == ada) }
         for try await person in engine.events(Request("events")).decoded(as: Person.self) {

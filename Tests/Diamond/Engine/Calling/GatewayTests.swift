@@ -236,7 +236,7 @@ private final class CollectingClient: GatewayClient {
         #expect(try await forward("/a", over: engine).body == "answer 1")
         clock.advance(by: 20)
         #expect(try await forward("/a", over: engine).body == "answer 1")
-        await engine.settle()
+        await engine.waitForRefreshes()
         let client = try await forward("/a", over: engine)
         #expect(client.body == "answer 2" && client.heads.first?.source == .cache)
     }

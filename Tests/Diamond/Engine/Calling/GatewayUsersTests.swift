@@ -70,7 +70,7 @@ private final class GatewayRun: Sendable {
             }
             clock.advance(by: TimeInterval(below(8)))
         }
-        await engine.settle()
+        await engine.waitForRefreshes()
         idle.withLock { $0 = engine.lanes.running == 0 && engine.activity.inFlight == 0 }
         await engine.close()
     }

@@ -143,7 +143,7 @@ extension RecordedRun {
             connection.addDependency(other)
         }
         call.watch(since: begin)
-        engine.enqueue(connection)
+        engine.start(connection)
         return call
     }
 
@@ -161,7 +161,7 @@ extension RecordedRun {
         guard let copy = call.connection?.copied() else { return nil }
         let next = RecordedCall(calls.count + 1, .connection, copy.request, copy)
         next.watch(since: begin)
-        engine.enqueue(copy)
+        engine.start(copy)
         calls.append(next)
         return "call \(next.number) again \(call.number)"
     }

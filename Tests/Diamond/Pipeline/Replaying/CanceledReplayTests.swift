@@ -28,7 +28,7 @@ import Testing
                 canceled == .calledBack
                 ? engine.send(request) { result in
                     if case .failure(let error) = result { told.withLock { $0 = error } }
-                } : engine.enqueue(request)
+                } : engine.start(request)
             await isThere.wait()
             if canceled == .paused { connection.pause() }
             connection.cancel()
@@ -58,7 +58,7 @@ import Testing
         let observation = engine.activity.observe { event in
             if case .job(let transition) = event, transition.verb == .enqueue { connection.cancel() }
         }
-        engine.enqueue(connection)
+        engine.start(connection)
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         withExtendedLifetime(observation) {}
         #expect(error?.code == .cancelled)
@@ -80,7 +80,7 @@ import Testing
     @Test func `a request canceled before its job is created creates none`() async throws {
         let connection = Connection(fixture.note(.durable))
         let engine = fixture.engine { $0.credentials = DelayedIdentityProvider { connection.cancel() } }
-        engine.enqueue(connection)
+        engine.start(connection)
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         #expect(error?.code == .cancelled && error?.jobID == nil)
         await untilTrue { connection.isFinished }
@@ -94,7 +94,7 @@ import Testing
             connection.cancel()
             return .stub(status: 201)
         }
-        engine.enqueue(connection)
+        engine.start(connection)
         await untilTrue { connection.isFinished }
         #expect(try engine.queue().jobs().map(\.state) == [.done])
     }

@@ -67,11 +67,11 @@ import Testing
         let request = fixture.note(.durable)
         switch absence {
         case .notAwaited:
-            let connection = first.enqueue(request)
+            let connection = first.start(request)
             mayAnswer.open()
             await untilTrue { connection.isFinished }
         case .canceled:
-            let connection = first.enqueue(request)
+            let connection = first.start(request)
             await isThere.wait()
             connection.cancel()
             mayAnswer.open()

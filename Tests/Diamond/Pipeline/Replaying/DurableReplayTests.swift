@@ -161,7 +161,7 @@ import Testing
         let isThere = Gate()
         fixture.serve(ReplayFixture.silence(isThere))
         let first = fixture.engine()
-        let connection = first.enqueue(fixture.note(.durable))
+        let connection = first.start(fixture.note(.durable))
         await isThere.wait()
         if isPaused { connection.pause() }
         let written = try connection.snapshot.json()
@@ -174,7 +174,7 @@ import Testing
         fixture.serve { _ in .stub(status: 201) }
         let second = fixture.engine()
         let again = second.connection(from: try ConnectionSnapshot(json: written))
-        second.enqueue(again)
+        second.start(again)
         let error = await #expect(throws: ConnectionError.self) { try await again.response }
         #expect(error?.code == .queued && error?.jobID == id && again.isFinished)
         #expect(try await second.replayer().replay().finished == 1)

@@ -83,7 +83,7 @@ import Testing
         engine.lanes.pauseAll()
         var request = note(.durable)
         request.replay.expiry = .seconds(30)
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { engine.lanes.waiting == 1 }
         clock.advance(by: .seconds(seconds))
         engine.lanes.resumeAll()
@@ -102,7 +102,7 @@ import Testing
     {
         serve(Self.refused)
         let engine = engine()
-        let connection = engine.enqueue(note(.durable, .put, isRepeated: true))
+        let connection = engine.start(note(.durable, .put, isRepeated: true))
         await untilItWaits(connection)
         serve { _ in .stub(status: 404) }
         // The connection is resumed at once, when the first run may not have ended yet.
@@ -116,7 +116,7 @@ import Testing
     @Test func `a job without a network waits as offline after a pause between two attempts`() async throws {
         serve(Self.refused)
         let engine = engine()
-        let connection = engine.enqueue(note(.onFailure, .put, isRepeated: true))
+        let connection = engine.start(note(.onFailure, .put, isRepeated: true))
         await untilItWaits(connection)
         serve { _ throws(TransportError) in throw TransportError(.cannotResolveHost, "nowhere") }
         connection.pause()
@@ -135,7 +135,7 @@ import Testing
     ) async throws {
         serve(Self.refused)
         let engine = engine()
-        let connection = engine.enqueue(note(.durable, isRepeated: true))
+        let connection = engine.start(note(.durable, isRepeated: true))
         await untilItWaits(connection)
         let queue = try engine.queue()
         await untilTrue { [clock] in clock.sleeping.contains(.seconds(4)) }
@@ -163,7 +163,7 @@ import Testing
         serve { _ in .stub(status: 500) }
         let engine = engine()
         let sentAt = clock.date
-        let connection = engine.enqueue(note(mode, keyLifetime: .seconds(20), isRepeated: true))
+        let connection = engine.start(note(mode, keyLifetime: .seconds(20), isRepeated: true))
         await untilTrue { [clock] in clock.sleeping.contains(.seconds(4)) }
         let (queue, whenSentAgain) = (try engine.queue(), Guarded<Date?>(nil))
         serve { _ in
@@ -196,7 +196,7 @@ import Testing
         var request = note(.onFailure, keyLifetime: .seconds(20))
         // Otherwise a pause would not interrupt it.
         request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await isThere.wait()
         let sentAt = clock.date
         connection.pause()

@@ -15,7 +15,7 @@ import Testing
         let isThere = Gate()
         fixture.serve(ReplayFixture.silence(isThere, isSent: true))
         let engine = fixture.engine()
-        let connection = engine.enqueue(fixture.note(.durable, method: .put))
+        let connection = engine.start(fixture.note(.durable, method: .put))
         await isThere.wait()
         connection.pause()
         fixture.serve { _ in .stub(status: 200) }
@@ -41,7 +41,7 @@ import Testing
         request.identity = "anna"
         // Otherwise a pause would not interrupt it.
         request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await isThere.wait()
         connection.pause()
         fixture.serve(Self.ends[end])
@@ -63,7 +63,7 @@ import Testing
         fixture.serve(ReplayFixture.refused)
         let connection = Connection(fixture.note(ReplayPolicy(mode, keyLifetime: nil)))
         connection.pause()
-        engine.enqueue(connection)
+        engine.start(connection)
         connection.resume()
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         let id = try #require(error?.jobID)
@@ -85,7 +85,7 @@ import Testing
         let engine = fixture.engine()
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: pause.lifetime))
         request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await isThere.wait()
         let sentAt = fixture.clock.date
         connection.pause()
@@ -122,7 +122,7 @@ import Testing
         request.replay = .durable
         let connection = engine.connection(for: request)
         if isCutOff {
-            engine.enqueue(connection)
+            engine.start(connection)
             await isThere.wait()
             connection.pause()
         }
@@ -160,7 +160,7 @@ import Testing
             connection.pause()
             connection.resume()
         }
-        engine.enqueue(connection)
+        engine.start(connection)
         let outcome = await Task { try await connection.response }.result
         withExtendedLifetime(observation) {}
         switch outcome {
@@ -180,7 +180,7 @@ import Testing
         fixture.serve(ReplayFixture.refused)
         var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.retry = .default
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         // The reader of holds sleeps for a second by the same clock.
         let isWaiting = { @Sendable [fixture] in fixture.clock.sleeping.first.map { $0 < .seconds(1) } ?? false }
         await untilTrue { isWaiting() }

@@ -76,7 +76,7 @@ import Testing
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         // A first attempt that may have been sent is retried at once.
         request.retry = RetryPolicy(attempts: 3, baseDelay: .seconds(8), retriesUnsafeMethods: true)
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { if case .waiting = connection.state { true } else { false } }
         connection.cancel()
         let queue = try engine.queue()
@@ -94,7 +94,7 @@ import Testing
         var request = fixture.note(ReplayPolicy(.durable, keyLifetime: nil))
         // Otherwise a pause would not interrupt it.
         request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await isThere.wait()
         connection.pause()
         hang(until: isThereAgain, isSent: false)
@@ -271,7 +271,7 @@ import Testing
         }
         var request = fixture.note(ReplayPolicy(mode, keyLifetime: nil))
         request.retry = RetryPolicy(attempts: 2, baseDelay: .seconds(8))
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { [fixture] in fixture.clock.sleeping.contains(.seconds(4)) }
         // This opens the circuit.
         _ = try? await engine.send(Request("http://api.test/"))

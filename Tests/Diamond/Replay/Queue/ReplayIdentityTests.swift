@@ -83,7 +83,7 @@ import Testing
         fixture.serve(ReplayFixture.silence(isThere, isSent: true))
         let engine = fixture.engine { $0.credentials = login }
         if !isCutOff { engine.lanes.pauseAll() }
-        let connection = engine.enqueue(fixture.note(.durable, method: .put))
+        let connection = engine.start(fixture.note(.durable, method: .put))
         if isCutOff { await isThere.wait() } else { await untilTrue { engine.lanes.waiting == 1 } }
         if isCutOff { connection.pause() }
 
@@ -107,7 +107,7 @@ import Testing
         login.current.withLock { $0 = "anna" }
         let engine = fixture.engine { $0.credentials = login }
         engine.lanes.pauseAll()
-        let connection = engine.enqueue(fixture.note(.durable))
+        let connection = engine.start(fixture.note(.durable))
         await untilTrue { engine.lanes.waiting == 1 }
         login.isLocked.withLock { $0 = true }
         engine.lanes.resumeAll()
@@ -134,7 +134,7 @@ import Testing
         engine.lanes.pauseAll()
         var request = fixture.note(.durable)
         request.identity = "anna"
-        let connection = engine.enqueue(request)
+        let connection = engine.start(request)
         await untilTrue { engine.lanes.waiting == 1 }
         try await engine.forget(identity: "anna")
         engine.lanes.resumeAll()

@@ -507,7 +507,7 @@ import Testing
 
     @Test(arguments: [
         (ReplayPolicy.Uniqueness.keep, "old", false), (.replace, "new", true), (.preserveSchedule, "new", false),
-        (.appendAfterRunning, "new", true), (.merge, "new", true),
+        (.merge, "new", true),
     ])
     func `two jobs of one unique name become one job`(_ mode: ReplayPolicy.Uniqueness, _ text: String, _ isMoved: Bool)
         async throws

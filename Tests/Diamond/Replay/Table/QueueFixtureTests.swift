@@ -102,7 +102,7 @@ enum QueueFixture {
             .noStore,
         ]
         for (id, policy) in zip(Int64(8)..., policies) { #expect(try queue.request(of: id)?.cache == policy) }
-        let ways: [ReplayPolicy.Uniqueness] = [.keep, .replace, .preserveSchedule, .appendAfterRunning, .merge]
+        let ways: [ReplayPolicy.Uniqueness] = [.keep, .replace, .preserveSchedule, .replace, .merge]
         for (id, way) in zip(Int64(16)..., ways) { #expect(try queue.request(of: id)?.replay.uniqueness == way) }
         for (id, order) in zip(Int64(21)..., [ReplayPolicy.Order.ordered, .strict, .ordered, .strict]) {
             #expect(try queue.request(of: id)?.replay.order == order && queue.job(id)?.order == order)

@@ -137,7 +137,7 @@ import Testing
         #expect(try isInReview(id))
     }
 
-    @Test(arguments: [ReplayPolicy.Uniqueness.keep, .replace, .merge, .preserveSchedule, .appendAfterRunning])
+    @Test(arguments: [ReplayPolicy.Uniqueness.keep, .replace, .merge, .preserveSchedule])
     func `a job is added though a damaged one has its unique name`(_ uniqueness: ReplayPolicy.Uniqueness) throws {
         let policy = ReplayPolicy(.durable, unique: "name", uniqueness: uniqueness)
         let id = try fixture.add("PUT", policy)

@@ -64,7 +64,7 @@ private enum Chains {
     }()
 
     static func time(_ count: Int) async throws -> Benchmark.Measurement {
-        try await least { try await Effort.of { try await run(count) { engine.enqueue($0) } }.wall }
+        try await least { try await Effort.of { try await run(count) { engine.start($0) } }.wall }
     }
 
     // Without a peer, other work of the machine counts. The least of several rounds has the least of it.
@@ -78,7 +78,7 @@ private enum Chains {
     static func ratioOfQueue(_ count: Int) async throws -> Double {
         let queue = try await Effort.of { [queue = OperationQueue()] in try await run(count) { queue.addOperation($0) }
         }
-        let ours = try await Effort.of { try await run(count) { engine.enqueue($0) } }
+        let ours = try await Effort.of { try await run(count) { engine.start($0) } }
         return queue.wall / ours.wall
     }
 
@@ -99,7 +99,7 @@ private enum Chains {
         let request = Request("http://h/", cache: .noStore)
         return try await least {
             let effort = try await Effort.of {
-                let connections = (0..<count).map { _ in engine.enqueue(request) }
+                let connections = (0..<count).map { _ in engine.start(request) }
                 for connection in connections { _ = try await connection.response }
             }
             return effort.processor / Double(count) * 1e6
@@ -119,7 +119,7 @@ private enum Waiting {
     static func memoryOfOne(_ count: Int) async throws -> Double {
         let engine = engine()
         let before = try resident()
-        let connections = (0..<count).map { engine.enqueue(Request("http://h\($0 % 100)/\($0)", cache: .noStore)) }
+        let connections = (0..<count).map { engine.start(Request("http://h\($0 % 100)/\($0)", cache: .noStore)) }
         while engine.lanes.waiting < count { await Task.yield() }
         let after = try resident()
         engine.lanes.resumeAll()
@@ -135,11 +135,11 @@ private enum Waiting {
         let connections = (0..<count).map { number in
             let connection = engine.connection(for: Request("http://h\(number % 100)/\(number)", cache: .noStore))
             connection.addDependency(first)
-            engine.enqueue(connection)
+            engine.start(connection)
             return connection
         }
         let after = try resident()
-        engine.enqueue(first)
+        engine.start(first)
         for connection in connections { _ = try await connection.response }
         return Double(after - before) / Double(count)
     }
@@ -171,7 +171,7 @@ private enum Waiting {
     private static func cancel(_ count: Int) async -> Double {
         await Effort.of {
             let engine = engine()
-            let connections = (0..<count).map { engine.enqueue(Request("http://h/\($0)", cache: .noStore)) }
+            let connections = (0..<count).map { engine.start(Request("http://h/\($0)", cache: .noStore)) }
             while engine.lanes.waiting < count { await Task.yield() }
             for connection in connections { connection.cancel() }
             for connection in connections { while !connection.isFinished { await Task.yield() } }

@@ -1,5 +1,5 @@
 /// The store's view of a query's request, read without sending anything.
-struct QueryLook: Sendable {
+struct QueryLookup: Sendable {
     /// A stored response.
     struct Stored: Sendable {
         let response: StoredResponse
@@ -14,26 +14,26 @@ struct QueryLook: Sendable {
     let names: ChangedNames
     var stored: Stored?
 
-    /// The look without the bytes of the stored body.
-    var withoutBody: QueryLook {
-        var look = self
-        look.stored = stored.map { Stored(response: $0.response.withoutBody, condition: $0.condition) }
-        return look
+    /// The lookup without the bytes of the stored body.
+    var withoutBody: QueryLookup {
+        var lookup = self
+        lookup.stored = stored.map { Stored(response: $0.response.withoutBody, condition: $0.condition) }
+        return lookup
     }
 }
 
 extension Pipeline {
     /// Reads the store for a query's request.
-    func look(at request: Request) async throws(ConnectionError) -> QueryLook {
+    func lookUp(_ request: Request) async throws(ConnectionError) -> QueryLookup {
         var request = request
         request.cache.mode = .automatic
         let context = try await resolver.context(of: request, for: Caller())
         let candidate = lookup.find(for: context)
         let subject = try subject(of: context)
-        return QueryLook(
+        return QueryLookup(
             user: context.wire.identity, subject: subject, names: names(of: subject, stored: candidate),
             stored: candidate.map {
-                QueryLook.Stored(response: $0.response, condition: condition(of: $0, for: context))
+                QueryLookup.Stored(response: $0.response, condition: condition(of: $0, for: context))
             })
     }
 

@@ -1,0 +1,12 @@
+import Foundation
+
+/// An error whose text is its message.
+protocol MessageError: LocalizedError, CustomStringConvertible {
+    var message: String { get }
+}
+
+extension MessageError {
+    public var description: String { message }
+
+    public var errorDescription: String? { message }
+}
