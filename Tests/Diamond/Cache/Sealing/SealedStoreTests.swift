@@ -575,22 +575,16 @@ extension TemporaryStore {
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Checksum.Digest {
-        let rows = try connection.statement(composed: "SELECT id, bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
+        let rows = try connection.statement("SELECT id, bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
         var (digests, size): ([Checksum.Digest], Int) = ([], 0)
         while try rows.step() {
             let digest = Checksum.digest(of: rows.data(1))
             digests.append(digest)
             size += rows.data(1).count
-            let chunk = try connection.statement(composed: "UPDATE body SET checksum = ? WHERE id = ?")
-            try chunk.bind(digest, at: 1)
-            try chunk.bind(rows.int64(0), at: 2)
-            try chunk.run()
+            try connection.run("UPDATE body SET checksum = \(digest) WHERE id = \(rows.int64(0))")
         }
         let digest = Checksum.digest(ofChunks: digests)
-        let entry = try connection.statement(
-            composed: "UPDATE entry SET body_digest = ?, body_size = \(size) WHERE id = \(id)")
-        try entry.bind(digest, at: 1)
-        try entry.run()
+        try connection.run("UPDATE entry SET body_digest = \(digest), body_size = \(size) WHERE id = \(id)")
         return digest
     }
 
@@ -600,10 +594,11 @@ extension TemporaryStore {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let row = try connection.statement(
-            composed: """
-                SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
-                FROM entry WHERE id = \(id)
-                """)
+            """
+            SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
+            FROM entry WHERE id = \(id)
+            """
+        )
         guard try row.step(), let key = RequestKey(stored: row.data(0)), let stored = StoredResponse(row: row)
         else { return }
         let checksum = Checksum.row(
