@@ -9,30 +9,66 @@ package struct SQLiteConnection: ~Copyable {
     /// The object of the configuration.
     package var context: (any AnyObject & Sendable)? { handle.context }
 
-    /// Returns the statement for a literal. It is prepared once per connection.
-    package func statement(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
+    /// Returns a statement with its values bound. It is prepared once per connection.
+    package func statement(_ sql: SQL) throws(SQLiteError) -> SQLiteStatement {
         let (pointer, place) = try handle.statement(for: sql)
-        return SQLiteStatement(handle: handle, pointer: pointer, place: place)
+        let statement = SQLiteStatement(handle: handle, pointer: pointer, place: place)
+        try statement.bind(sql)
+        return statement
     }
 
-    /// Prepares SQL that is composed at run time, for one use. Compose it from literals only, and bind the values.
+    /// Prepares a statement for one use, and binds its values: for statements with one of many forms.
+    package func statement(once sql: SQL) throws(SQLiteError) -> SQLiteStatement {
+        let statement = try statement(composed: sql.text)
+        try statement.bind(sql)
+        return statement
+    }
+
+    /// Prepares SQL that is composed at run time, for one use, such as that of a schema.
     package func statement(composed sql: String) throws(SQLiteError) -> SQLiteStatement {
-        let text = sql.utf8CString
-        let pointer = try text.withUnsafeBufferPointer { (text) throws(SQLiteError) in
-            try handle.prepare(text, persistent: false)
-        }
-        return SQLiteStatement(handle: handle, pointer: pointer, place: nil)
+        SQLiteStatement(handle: handle, pointer: try handle.prepare(sql, persistent: false), place: nil)
     }
 
-    /// Runs SQL without parameters, ignoring its rows.
+    /// Runs SQL without values, ignoring its rows.
     package func execute(_ sql: String) throws(SQLiteError) {
         try handle.execute(sql)
     }
 
-    /// Returns the first column of the first row; zero if there is no row.
-    package func integer(_ sql: StaticString) throws(SQLiteError) -> Int64 {
+    /// Runs a statement to its end, ignoring its rows.
+    package func run(_ sql: SQL) throws(SQLiteError) {
         let statement = try statement(sql)
-        return try statement.step() ? statement.int64(0) : 0
+        guard let lent = sql.lent else { return try statement.run() }
+        try statement.run(lending: lent.bytes, at: lent.place)
+    }
+
+    /// Whether a statement returns a row.
+    package func hasRow(_ sql: SQL) throws(SQLiteError) -> Bool { try statement(sql).step() }
+
+    /// Returns the first column of the first row; zero if there is no row.
+    package func integer(_ sql: SQL) throws(SQLiteError) -> Int64 { try first(sql) ?? 0 }
+
+    /// Returns the first column of the first row; `nil` if there is no row.
+    package func first(_ sql: SQL) throws(SQLiteError) -> Int64? { try first(sql) { $0.int64(0) } }
+
+    /// Returns the first column of the first row as a count; zero if there is no row.
+    package func count(_ sql: SQL) throws(SQLiteError) -> Int { Int(try integer(sql)) }
+
+    /// Returns the first column of all rows.
+    package func integers(_ sql: SQL) throws(SQLiteError) -> [Int64] { try rows(sql) { $0.int64(0) } }
+
+    /// Returns a value of the first row; `nil` if there is no row.
+    package func first<Value>(
+        _ sql: SQL, _ value: (borrowing SQLiteStatement) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value? {
+        let statement = try statement(sql)
+        return try statement.step() ? value(statement) : nil
+    }
+
+    /// Returns a value of each row.
+    package func rows<Value>(
+        _ sql: SQL, _ value: (borrowing SQLiteStatement) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> [Value] {
+        try statement(sql).rows(value)
     }
 
     /// The number of rows changed by the last `INSERT`, `UPDATE` or `DELETE`, without changes by triggers.
@@ -48,11 +84,11 @@ package struct SQLiteConnection: ~Copyable {
     package func withSavepoint<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> (Result, Bool)
     ) throws(SQLiteError) -> Result {
-        try statement("SAVEPOINT diamond").run()
+        try run("SAVEPOINT diamond")
         do {
             let (result, keepsChanges) = try body(self)
-            if !keepsChanges { try statement("ROLLBACK TO diamond").run() }
-            try statement("RELEASE diamond").run()
+            if !keepsChanges { try run("ROLLBACK TO diamond") }
+            try run("RELEASE diamond")
             return result
         } catch {
             try? handle.execute("ROLLBACK TO diamond")

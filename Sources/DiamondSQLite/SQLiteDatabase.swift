@@ -136,7 +136,7 @@ package final class SQLiteDatabase: Sendable {
         try writer.withLock { (handle) throws(SQLiteError) in
             // The pragma frees one page per step.
             let connection = SQLiteConnection(handle: handle)
-            try connection.statement(composed: "PRAGMA incremental_vacuum(\(pages))").run()
+            try connection.execute("PRAGMA incremental_vacuum(\(pages))")
             if handle.logLength >= configuration.checkpointLength { try? checkpoint(lockedBy: handle) }
         }
     }
@@ -229,10 +229,10 @@ extension SQLiteDatabase {
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         let connection = SQLiteConnection(handle: handle)
-        try connection.statement("BEGIN IMMEDIATE").run()
+        try connection.run("BEGIN IMMEDIATE")
         do {
             let result = try body(connection)
-            try connection.statement("COMMIT").run()
+            try connection.run("COMMIT")
             return result
         } catch {
             // Some failures (a full disk) have rolled back already.

@@ -50,26 +50,24 @@ final class SQLiteHandle: @unchecked Sendable {
         if code != SQLITE_OK { throw error(code, sql: sql) }
     }
 
-    func prepare(_ sql: UnsafeBufferPointer<CChar>, persistent: Bool) throws(SQLiteError) -> OpaquePointer {
+    func prepare(_ sql: String, persistent: Bool) throws(SQLiteError) -> OpaquePointer {
         var statement: OpaquePointer?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
-        let code = sqlite3_prepare_v3(pointer, sql.baseAddress, Int32(sql.count), flags, &statement, nil)
-        guard code == SQLITE_OK, let statement else {
-            throw error(code, sql: String(decoding: sql.lazy.map(UInt8.init(bitPattern:)), as: UTF8.self))
-        }
+        let code = sqlite3_prepare_v3(pointer, sql, -1, flags, &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw error(code, sql: sql) }
         return statement
     }
 
     /// Returns the statement for `sql`, cached or newly prepared, with its place in the cache. The place is `nil` if
     /// the cached statement is in use, and another was prepared.
-    func statement(for sql: StaticString) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
-        let lookup = statements.checkOut(sql.utf8Start)
-        if case .found(let statement, let place) = lookup { return (statement, place) }
-        let start = UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
-        let text = UnsafeBufferPointer(start: start, count: sql.utf8CodeUnitCount)
-        guard case .missing = lookup else { return (try prepare(text, persistent: false), nil) }
-        let statement = try prepare(text, persistent: true)
-        return (statement, statements.add(statement, for: sql.utf8Start))
+    func statement(for sql: SQL) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
+        switch statements.checkOut(sql) {
+        case .found(let statement, let place): return (statement, place)
+        case .inUse: return (try prepare(sql.text, persistent: false), nil)
+        case .missing:
+            let statement = try prepare(sql.text, persistent: true)
+            return (statement, statements.add(statement, for: sql))
+        }
     }
 
     /// Returns a statement to its place in the cache.

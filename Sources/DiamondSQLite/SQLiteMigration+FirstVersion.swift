@@ -77,34 +77,26 @@ extension SQLiteMigration {
     }
 
     private static func parts(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Part] {
-        let statement = try connection.statement(
-            composed: "SELECT name, type = 'table', sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'")
-        var parts: [Part] = []
-        while try statement.step() {
-            let name = statement.text(0)
-            let isTable = statement.int64(1) != 0
-            parts.append(
-                Part(
-                    name: name, sql: statement.text(2), columns: try isTable ? columns(of: name, on: connection) : nil))
+        try connection.rows(
+            "SELECT name, type = 'table', sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
+        ) { (row) throws(SQLiteError) in
+            let name = row.text(0)
+            let columns = try row.int64(1) != 0 ? columns(of: name, on: connection) : nil
+            return Part(name: name, sql: row.text(2), columns: columns)
         }
-        return parts
     }
 
     private static func columns(
         of table: String, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Column] {
-        let statement = try connection.statement(
-            composed: """
-                SELECT name, type, "notnull", dflt_value IS NOT NULL, hidden <> 0 FROM pragma_table_xinfo(?)
-                """)
-        try statement.bind(table, at: 1)
-        var columns: [Column] = []
-        while try statement.step() {
-            columns.append(
-                Column(
-                    name: statement.text(0), type: statement.text(1), isRequired: statement.int64(2) != 0,
-                    hasDefault: statement.int64(3) != 0, isGenerated: statement.int64(4) != 0))
+        try connection.rows(
+            """
+            SELECT name, type, "notnull", dflt_value IS NOT NULL, hidden <> 0 FROM pragma_table_xinfo(\(table))
+            """
+        ) { row in
+            Column(
+                name: row.text(0), type: row.text(1), isRequired: row.int64(2) != 0, hasDefault: row.int64(3) != 0,
+                isGenerated: row.int64(4) != 0)
         }
-        return columns
     }
 }

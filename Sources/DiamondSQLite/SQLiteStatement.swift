@@ -1,7 +1,7 @@
 import CDiamondSQLite
 package import Foundation
 
-/// A prepared statement. Parameters are numbered from 1 and columns from 0, as in SQLite. A cached statement returns to
+/// A prepared statement. Columns are numbered from 0, as in SQLite. A cached statement returns to
 /// its connection's cache at the end of its scope.
 package struct SQLiteStatement: ~Copyable {
     private let handle: SQLiteHandle
@@ -23,35 +23,28 @@ package struct SQLiteStatement: ~Copyable {
 
     // MARK: Binding
 
-    package func bind(_ value: Int64?, at index: Int32) throws(SQLiteError) {
-        guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
-        try check(sqlite3_bind_int64(pointer, index, value))
+    /// Binds all values, copied immediately. Bytes to be lent are bound by ``run(lending:at:)``.
+    func bind(_ sql: SQL) throws(SQLiteError) {
+        guard let first = sql.first else { return }
+        var place: Int32 = 0
+        try bind(first.value, after: &place)
+        for index in sql.rest.indices { try bind(sql.rest[index].value, after: &place) }
     }
 
-    /// Binds 1 or 0.
-    package func bind(_ value: Bool, at index: Int32) throws(SQLiteError) {
-        try check(sqlite3_bind_int64(pointer, index, value ? 1 : 0))
-    }
-
-    package func bind(_ value: String?, at index: Int32) throws(SQLiteError) {
-        guard var value else { return try check(sqlite3_bind_null(pointer, index)) }
-        try check(value.withUTF8 { bindText(UnsafeRawBufferPointer($0), at: index) })
-    }
-
-    /// Binds UTF-8, copied immediately.
-    package func bind(utf8: [UInt8], at index: Int32) throws(SQLiteError) {
-        try check(utf8.withUnsafeBytes { bindText($0, at: index) })
-    }
-
-    /// Binds bytes, copied immediately.
-    package func bind(_ value: Data?, at index: Int32) throws(SQLiteError) {
-        guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
-        try check(value.withUnsafeBytes { bindBlob($0, at: index) })
-    }
-
-    /// Binds bytes, copied immediately.
-    package func bind(bytes: UnsafeRawBufferPointer, at index: Int32) throws(SQLiteError) {
-        try check(bindBlob(bytes, at: index))
+    @inline(__always) private func bind(_ value: SQL.Value, after place: inout Int32) throws(SQLiteError) {
+        if case .none = value { return }
+        place += 1
+        let code =
+            switch value {
+            case .none, .lent: SQLITE_OK
+            case .null: sqlite3_bind_null(pointer, place)
+            case .integer(let value): sqlite3_bind_int64(pointer, place, value)
+            case .string(var value): value.withUTF8 { bindText(UnsafeRawBufferPointer($0), at: place) }
+            case .bytes(let value, isText: true): value.withUnsafeBytes { bindText($0, at: place) }
+            case .bytes(let value, isText: false): value.withUnsafeBytes { bindBlob($0, at: place) }
+            case .blob(let value): value.withUnsafeBytes { bindBlob($0, at: place) }
+            }
+        if code != SQLITE_OK { throw handle.error(code, sql: String(cString: sqlite3_sql(pointer))) }
     }
 
     private func bindText(_ bytes: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
@@ -84,22 +77,28 @@ package struct SQLiteStatement: ~Copyable {
         }
     }
 
-    /// Runs to the end, ignoring rows, ready to be bound and run again.
-    package func run() throws(SQLiteError) {
-        while try step() {}
-        sqlite3_reset(pointer)
-    }
+    /// Runs to the end, ignoring rows.
+    package func run() throws(SQLiteError) { while try step() {} }
 
     /// Binds bytes without copying them, and runs to the end.
-    package func run(lending bytes: Data, at index: Int32) throws(SQLiteError) {
+    func run(lending bytes: Data, at place: Int32) throws(SQLiteError) {
         let error = bytes.withUnsafeBytes { bytes in
-            diamond_sqlite3_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
+            diamond_sqlite3_bind_blob_static(pointer, place, bytes.baseAddress, UInt64(bytes.count))
             let error = failure(of: sqlite3_step(pointer))
             sqlite3_reset(pointer)
-            sqlite3_bind_null(pointer, index)
+            sqlite3_bind_null(pointer, place)
             return error
         }
         if let error { throw error }
+    }
+
+    /// Returns a value of each row.
+    package func rows<Value>(
+        _ value: (borrowing SQLiteStatement) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> [Value] {
+        var values: [Value] = []
+        while try step() { values.append(try value(self)) }
+        return values
     }
 
     /// Returns the error of a step. Call it immediately: the handle has only the message of its last call.
@@ -132,9 +131,5 @@ package struct SQLiteStatement: ~Copyable {
     ) throws(Failure) -> Result {
         let start = sqlite3_column_blob(pointer, column)
         return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
-    }
-
-    private func check(_ code: Int32) throws(SQLiteError) {
-        if code != SQLITE_OK { throw handle.error(code, sql: String(cString: sqlite3_sql(pointer))) }
     }
 }

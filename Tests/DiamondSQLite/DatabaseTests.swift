@@ -26,9 +26,7 @@ import Testing
         let (database, other) = (try file.open(), try file.open())
         func add(_ id: Int64, to database: SQLiteDatabase) throws {
             try database.write { (connection) throws(SQLiteError) in
-                let insert = try connection.statement("INSERT INTO item VALUES (?, NULL, NULL, NULL, NULL)")
-                try insert.bind(id, at: 1)
-                try insert.run()
+                try connection.run("INSERT INTO item VALUES (\(id), NULL, NULL, NULL, NULL)")
             }
         }
         let first = try #require(database.versionByOthers)
@@ -46,12 +44,12 @@ import Testing
     @Test func `a database stores every type of value`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
-            let insert = try connection.statement("INSERT INTO item VALUES (?, ?, ?, ?, ?)")
-            try insert.bind(Int64.min, at: 1)
-            try insert.bind("zwölf\u{0} \u{1F600}", at: 3)
-            try insert.bind(Data([0, 255, 1]), at: 4)
-            try insert.bind(nil as Int64?, at: 5)
-            try insert.run()
+            try connection.run(
+                """
+                INSERT INTO item
+                VALUES (\(Int64.min), NULL, \("zwölf\u{0} \u{1F600}"), \(Data([0, 255, 1])), \(nil as Int64?))
+                """
+            )
         }
         try database.read { (connection) throws(SQLiteError) in
             let row = try connection.statement("SELECT * FROM item")
@@ -70,7 +68,7 @@ import Testing
         let error = #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
                 try connection.execute("CREATE TABLE blob (data BLOB CHECK (length(data) < 2)) STRICT")
-                try connection.statement("INSERT INTO blob VALUES (?)").run(lending: Data([1, 2]), at: 1)
+                try connection.run("INSERT INTO blob VALUES (\(lending: Data([1, 2])))")
             }
         }
         #expect(error?.message.contains("CHECK constraint failed") == true, "\(String(describing: error))")
@@ -79,10 +77,7 @@ import Testing
     @Test func `a database distinguishes empty text and an empty blob from null`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
-            let insert = try connection.statement("INSERT INTO item (c, d) VALUES (?, ?)")
-            try insert.bind("", at: 1)
-            try insert.bind(Data(), at: 2)
-            try insert.run()
+            try connection.run("INSERT INTO item (c, d) VALUES (\(""), \(Data()))")
         }
         try database.read { (connection) throws(SQLiteError) in
             let row = try connection.statement("SELECT c, d FROM item")
@@ -143,9 +138,7 @@ import Testing
         let database = try file.open()
         let error = #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
-                let insert = try connection.statement("INSERT INTO item (a) VALUES (?)")
-                try insert.bind("s3cret", at: 1)
-                try insert.run()
+                try connection.run("INSERT INTO item (a) VALUES (\("s3cret"))")
             }
         }
         #expect(error?.code.rawValue == 3091)  // SQLITE_CONSTRAINT_DATATYPE
@@ -292,9 +285,7 @@ extension SQLiteDatabase {
 
     func insert(_ value: Int64) throws(SQLiteError) {
         try write { (connection) throws(SQLiteError) in
-            let insert = try connection.statement("INSERT INTO item (a) VALUES (?)")
-            try insert.bind(value, at: 1)
-            try insert.run()
+            try connection.run("INSERT INTO item (a) VALUES (\(value))")
         }
     }
 }

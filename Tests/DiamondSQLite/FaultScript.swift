@@ -92,19 +92,9 @@ extension FaultScript {
 
     private static func change(_ number: Int, _ connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let number = Int64(number)
-        let insert = try connection.statement("INSERT INTO item (a, e, d) VALUES (?, ?, ?)")
-        try insert.bind(number, at: 1)
-        try insert.bind(number, at: 2)
-        try insert.bind(bytes(number), at: 3)
-        try insert.run()
-        let update = try connection.statement("UPDATE item SET e = ?, d = ? WHERE a = ?")
-        try update.bind(number, at: 1)
-        try update.bind(bytes(number + 1), at: 2)
-        try update.bind(number - 1, at: 3)
-        try update.run()
-        let delete = try connection.statement("DELETE FROM item WHERE a = ?")
-        try delete.bind(number - 4, at: 1)
-        try delete.run()
+        try connection.run("INSERT INTO item (a, e, d) VALUES (\(number), \(number), \(bytes(number)))")
+        try connection.run("UPDATE item SET e = \(number), d = \(bytes(number + 1)) WHERE a = \(number - 1)")
+        try connection.run("DELETE FROM item WHERE a = \(number - 4)")
     }
 
     /// Returns a value of up to several pages.
@@ -114,10 +104,9 @@ extension FaultScript {
 
     private static func rows(of database: SQLiteDatabase) throws(SQLiteError) -> [Row] {
         try database.read { (connection) throws(SQLiteError) in
-            let select = try connection.statement("SELECT a, e, d FROM item ORDER BY a")
-            var rows: [Row] = []
-            while try select.step() { rows.append(Row(a: select.int64(0), e: select.int64(1), d: select.data(2))) }
-            return rows
+            try connection.rows(
+                "SELECT a, e, d FROM item ORDER BY a"
+            ) { Row(a: $0.int64(0), e: $0.int64(1), d: $0.data(2)) }
         }
     }
 

@@ -87,11 +87,9 @@ extension SQLiteDatabase {
     /// The rows of `sqlite_schema`, in a fixed order.
     func schema() throws(SQLiteError) -> [String] {
         try read { (connection) throws(SQLiteError) in
-            let rows = try connection.statement(
-                "SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY 1")
-            var schema: [String] = []
-            while try rows.step() { schema.append(rows.text(0)) }
-            return schema
+            try connection.rows(
+                "SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY 1"
+            ) { $0.text(0) }
         }
     }
 }

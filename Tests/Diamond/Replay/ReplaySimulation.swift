@@ -430,7 +430,7 @@ struct ReplaySimulation {
     private mutating func violate(_ what: String) { violations.append(what) }
 
     mutating func check(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let rules: [(String, StaticString)] = [
+        let rules: [(String, SQL)] = [
             (
                 "a line has not the right head",
                 """

@@ -23,9 +23,7 @@ extension TemporaryStore {
     func root(of name: String) throws -> Int {
         let handle = try SQLiteHandle(path: store.cachePath, flags: 1, vfs: nil)
         let connection = SQLiteConnection(handle: handle)
-        let statement = try connection.statement("SELECT rootpage FROM sqlite_schema WHERE name = ?")
-        try statement.bind(name, at: 1)
-        return try statement.step() ? Int(statement.int64(0)) : 0
+        return try connection.count("SELECT rootpage FROM sqlite_schema WHERE name = \(name)")
     }
 
     /// Somebody who meant well.

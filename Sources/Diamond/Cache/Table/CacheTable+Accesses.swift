@@ -70,8 +70,8 @@ extension CacheTable {
     /// Switches recording on or off. Off also deletes the record.
     package static func setRecording(_ isOn: Bool, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         guard !isOn else { return try saveFact(1, named: "recording", on: connection) }
-        try connection.statement("DELETE FROM fact WHERE name IN ('recording', 'shift')").run()
-        try connection.statement("DELETE FROM access").run()
+        try connection.run("DELETE FROM fact WHERE name IN ('recording', 'shift')")
+        try connection.run("DELETE FROM access")
     }
 
     /// Returns all accesses in chronological order, and the capacity of the cache that recorded last.
@@ -103,11 +103,11 @@ extension CacheTable {
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        guard selection != .all else { return try connection.statement("DELETE FROM access").run() }
-        let (condition, values) = condition(selection)
+        guard selection != .all else { return try connection.run("DELETE FROM access") }
         let statement = try connection.statement(
-            composed: "DELETE FROM access WHERE key_prefix IN (SELECT key_prefix FROM entry WHERE \(condition))")
-        try bind(values, to: statement)
+            once: """
+                DELETE FROM access WHERE key_prefix IN (SELECT key_prefix FROM entry WHERE \(sql: condition(selection)))
+                """)
         try statement.run()
     }
 
@@ -132,70 +132,47 @@ extension CacheTable {
         isSizeKnown: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        guard !isSizeKnown else {
-            let statement = try connection.statement(
+        let size: SQL =
+            if isSizeKnown { "\(access.entrySize)" } else {
                 """
-                INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                coalesce((
+                    SELECT body_size + length(headers) + \(CacheAccess.rowSize) FROM entry
+                    WHERE key_prefix = \(access.prefix) AND variant = 0 AND is_partial = 0
+                        AND body_size BETWEEN 0 AND \(largestBody)
+                ), \(access.entrySize))
                 """
-            )
-            try access.bind(to: statement)
-            return try statement.run()
-        }
-        let statement = try connection.statement(
+            }
+        try connection.run(
             """
             INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)
-            VALUES (?1, ?2, coalesce((
-                SELECT body_size + length(headers) + ?10 FROM entry
-                WHERE key_prefix = ?1 AND variant = 0 AND is_partial = 0 AND body_size BETWEEN 0 AND ?11
-            ), ?3), ?4, ?5, ?6, ?7, ?8, ?9)
+            VALUES (\(access.prefix), \(access.bodySize), \(sql: size), \(access.second), \(access.kind.rawValue),
+                \(access.uses), \(access.sampling.shift), \(access.passed.uses), \(access.passed.bytes))
             """
         )
-        try access.bind(to: statement)
-        try statement.bind(CacheAccess.rowSize, at: 10)
-        try statement.bind(Int64(largestBody), at: 11)
-        try statement.run()
     }
 
     private static func deleteAccesses(
         through id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM access WHERE id <= ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("DELETE FROM access WHERE id <= \(id)")
     }
 
-    private static func saveFact(
+    static func saveFact(
         _ value: Int64,
         named name: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            INSERT INTO fact (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            INSERT INTO fact (name, value) VALUES (\(name), \(Data("\(value)".utf8)))
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """
         )
-        try statement.bind(name, at: 1)
-        try statement.bind(Data("\(value)".utf8), at: 2)
-        try statement.run()
     }
 }
 
 extension CacheAccess {
-    /// Binds the columns in the order of the table.
-    fileprivate func bind(to statement: borrowing SQLiteStatement) throws(SQLiteError) {
-        try statement.bind(prefix, at: 1)
-        try statement.bind(bodySize, at: 2)
-        try statement.bind(entrySize, at: 3)
-        try statement.bind(second, at: 4)
-        try statement.bind(kind.rawValue, at: 5)
-        try statement.bind(uses, at: 6)
-        try statement.bind(sampling.shift, at: 7)
-        try statement.bind(passed.uses, at: 8)
-        try statement.bind(passed.bytes, at: 9)
-    }
-
     /// Creates an access from a row; `nil` for values that Diamond never writes.
     fileprivate init?(row: borrowing SQLiteStatement) {
         let isSensible = (1...8).allSatisfy { CacheTable.times.contains(row.int64($0)) }

@@ -17,23 +17,14 @@ extension CacheTable {
         checksum: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE entry SET status = ?, headers = ?, stored_at = ?, initial_age = ?, lifetime = ?, flags = ?,
-                duration = ?, body_size = ?, body_digest = ?, checksum = ?, is_partial = ?, is_visited = ?
-            WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1
+            UPDATE entry SET \(sql: assignments(of: stored)), flags = \(stored.flags.rawValue),
+                body_size = \(row.bodySize), body_digest = \(row.checksums.column), checksum = \(row.checksum),
+                is_partial = \(isPartial), is_visited = \(isVisited)
+            WHERE id = \(row.id) AND key = \(row.entry.key) AND checksum = \(checksum) AND is_partial = 1
             """
         )
-        try bind(stored, to: statement, from: 1)
-        try statement.bind(row.bodySize, at: 8)
-        try statement.bind(row.checksums.column, at: 9)
-        try statement.bind(row.checksum, at: 10)
-        try statement.bind(Int64(isPartial ? 1 : 0), at: 11)
-        try statement.bind(Int64(isVisited ? 1 : 0), at: 12)
-        try statement.bind(row.id, at: 13)
-        try statement.bind(row.entry.key.bytes, at: 14)
-        try statement.bind(checksum, at: 15)
-        try statement.run()
         return connection.changes > 0
     }
 
@@ -44,14 +35,12 @@ extension CacheTable {
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            INSERT INTO body (id, bytes) VALUES (?, ?)
+            INSERT INTO body (id, bytes) VALUES (\(id << chunkBits + Int64(number)), \(lending: bytes))
             ON CONFLICT (id) DO UPDATE SET checksum = NULL, bytes = excluded.bytes
             """
         )
-        try statement.bind(id << chunkBits + Int64(number), at: 1)
-        try statement.run(lending: bytes, at: 2)
     }
 
     /// Removes the whole entry of a key, which another one replaces.
@@ -62,8 +51,7 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> StoredResponse.Flags? {
         let statement = try connection.statement(
-            "DELETE FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 RETURNING flags")
-        try statement.bind(key.prefix, at: 1)
+            "DELETE FROM entry WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 0 RETURNING flags")
         guard try statement.step() else { return nil }
         let flags = StoredResponse.Flags(rawValue: statement.int64(0))
         // The statement ends only after the step that follows the RETURNING row.
@@ -75,29 +63,20 @@ extension CacheTable {
     static func deletePart(
         _ id: Int64, of key: RequestKey, checksum: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            """
-            DELETE FROM entry WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1
+        let deletion: SQL = """
+            DELETE FROM entry WHERE id = \(id) AND key = \(key) AND checksum = \(checksum) AND is_partial = 1
             RETURNING identity IS NOT NULL AND seal IS NULL
             """
-        )
-        try statement.bind(id, at: 1)
-        try statement.bind(key.bytes, at: 2)
-        try statement.bind(checksum, at: 3)
-        _ = try erase(by: statement, on: connection)
+        _ = try erase(by: deletion, on: connection)
     }
 
     /// Removes the partial entry of a key, even if another process writes it: that writer notices with its next write.
     static func deletePart(of key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            """
-            DELETE FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 1 AND key = ?
+        let deletion: SQL = """
+            DELETE FROM entry WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 1 AND key = \(key)
             RETURNING identity IS NOT NULL AND seal IS NULL
             """
-        )
-        try statement.bind(key.prefix, at: 1)
-        try statement.bind(key.bytes, at: 2)
-        _ = try erase(by: statement, on: connection)
+        _ = try erase(by: deletion, on: connection)
     }
 
     // MARK: Reading
@@ -117,18 +96,13 @@ extension CacheTable {
         of outline: BodyOutline,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> StoredChunk? {
-        let statement = try connection.statement(
+        try connection.first(
             """
-            SELECT bytes, body_digest = ? FROM entry LEFT JOIN body ON body.id = ? WHERE entry.id = ? AND key = ?
+            SELECT bytes, body_digest = \(outline.digest) FROM entry
+                LEFT JOIN body ON body.id = \(outline.id << chunkBits + Int64(number))
+            WHERE entry.id = \(outline.id) AND key = \(outline.key)
             """
-        )
-        try statement.bind(outline.digest, at: 1)
-        try statement.bind(outline.id << chunkBits + Int64(number), at: 2)
-        try statement.bind(outline.id, at: 3)
-        try statement.bind(outline.key, at: 4)
-        guard try statement.step() else { return nil }
-        return StoredChunk(
-            bytes: statement.isNull(0) ? nil : statement.data(0), isOfSameBody: statement.int64(1) != 0)
+        ) { StoredChunk(bytes: $0.isNull(0) ? nil : $0.data(0), isOfSameBody: $0.int64(1) != 0) }
     }
 
     /// Returns the row of an entry and the rows of its body, all in one snapshot. No chunk is read: SQLite finds
@@ -145,11 +119,9 @@ extension CacheTable {
                 iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, length(bytes),
                 seal, entry.id, body.id
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
-            WHERE key_prefix = ? AND variant = 0 AND is_partial = ? ORDER BY body.id
+            WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = \(isPartial) ORDER BY body.id
             """
         )
-        try rows.bind(key.prefix, at: 1)
-        try rows.bind(Int64(isPartial ? 1 : 0), at: 2)
         guard try rows.step(), rows.withBytes(0, { $0.elementsEqual(key.bytes) }) else { return nil }
         var row = OutlineRow(row: rows, isPartial: isPartial)
         while row.readChunk(from: rows), try rows.step() {}
@@ -165,8 +137,7 @@ extension CacheTable {
     }
 
     package static func partialCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
-        Int(
-            try connection.integer("SELECT count(*) FROM entry INDEXED BY entry_by_leaving WHERE is_partial = 1"))
+        try connection.count("SELECT count(*) FROM entry INDEXED BY entry_by_leaving WHERE is_partial = 1")
     }
 
     /// The milliseconds without a write after which a partial entry without a validator is a leftover: no live writer
@@ -185,18 +156,14 @@ extension CacheTable {
         limit: Int64 = -1,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(
+        try connection.integers(
             """
             SELECT id FROM entry
-            WHERE is_partial = 1 AND stored_at < ? AND (flags & 2 = 0 OR stored_at < ?) ORDER BY stored_at LIMIT ?
+            WHERE is_partial = 1 AND stored_at < \(now - idleLimit)
+                AND (flags & 2 = 0 OR stored_at < \(now - resumableLifetime))
+            ORDER BY stored_at LIMIT \(limit)
             """
         )
-        try statement.bind(now - idleLimit, at: 1)
-        try statement.bind(now - resumableLifetime, at: 2)
-        try statement.bind(limit, at: 3)
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
-        return ids
     }
 
     package static func deleteLeftover(
@@ -204,16 +171,12 @@ extension CacheTable {
         at now: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
-            """
+        let deletion: SQL = """
             DELETE FROM entry
-            WHERE id = ? AND is_partial = 1 AND stored_at < ? AND (flags & 2 = 0 OR stored_at < ?)
+            WHERE id = \(id) AND is_partial = 1 AND stored_at < \(now - idleLimit)
+                AND (flags & 2 = 0 OR stored_at < \(now - resumableLifetime))
             RETURNING identity IS NOT NULL AND seal IS NULL
             """
-        )
-        try statement.bind(id, at: 1)
-        try statement.bind(now - idleLimit, at: 2)
-        try statement.bind(now - resumableLifetime, at: 3)
-        return try erase(by: statement, on: connection)
+        return try erase(by: deletion, on: connection)
     }
 }

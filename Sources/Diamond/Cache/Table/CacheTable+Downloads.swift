@@ -33,14 +33,15 @@ extension CacheTable {
         to target: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [DownloadRow] {
-        try downloads(
-            where: "key_prefix = ? AND key = ? AND (target = ? OR seal IS NOT NULL) ORDER BY size DESC, id",
-            [.integer(key.prefix), .bytes(key), .text(target)], on: connection)
+        let condition: SQL = """
+            key_prefix = \(key.prefix) AND key = \(key) AND (target = \(target) OR seal IS NOT NULL)
+            """
+        return try downloads(where: "\(sql: condition) ORDER BY size DESC, id", on: connection)
     }
 
     /// Returns all rows, the oldest first.
     package static func downloads(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [DownloadRow] {
-        try downloads(where: "TRUE ORDER BY id", [], on: connection)
+        try downloads(where: "TRUE ORDER BY id", on: connection)
     }
 
     /// Returns a row; `nil` if there is none any more.
@@ -48,25 +49,20 @@ extension CacheTable {
         _ id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> DownloadRow? {
-        try downloads(where: "id = ?", [.integer(id)], on: connection).first
+        try downloads(where: "id = \(id)", on: connection).first
     }
 
     private static func downloads(
-        where condition: String,
-        _ values: [Value],
+        where condition: SQL,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [DownloadRow] {
         let statement = try connection.statement(
-            composed: """
+            once: """
                 SELECT id, key, request, url, method, identity, status, headers, received_at, target, part, size,
                     written_at, checksum, key_prefix, digest, seal
-                FROM download WHERE \(condition)
-                """
-        )
-        try bind(values, to: statement)
-        var rows: [DownloadRow] = []
-        while try statement.step() { rows.append(DownloadRow(row: statement)) }
-        return rows
+                FROM download WHERE \(sql: condition)
+                """)
+        return try statement.rows { DownloadRow(row: $0) }
     }
 
     // MARK: Writing
@@ -76,30 +72,16 @@ extension CacheTable {
         _ download: KeptDownload,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int64 {
-        let statement = try connection.statement(
+        try connection.run(
             """
             INSERT INTO download (key_prefix, key, request, url, method, identity, status, headers, received_at, target,
                 part, size, written_at, checksum, digest, seal)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (\(download.key.prefix), \(download.key.bytes), \(download.request, isText: true), \(download.url),
+                \(download.method), \(download.identity), \(download.status), \(download.headerBlock),
+                \(download.receivedAt), \(download.target), \(download.part), \(download.size), \(download.writtenAt),
+                \(download.checksum), \(download.digest), \(download.keyID))
             """
         )
-        try statement.bind(download.key.prefix, at: 1)
-        try statement.bind(download.key.bytes, at: 2)
-        try statement.bind(utf8: download.request, at: 3)
-        try statement.bind(download.url, at: 4)
-        try statement.bind(download.method, at: 5)
-        try statement.bind(download.identity, at: 6)
-        try statement.bind(Int64(download.status), at: 7)
-        try statement.bind(download.headerBlock, at: 8)
-        try statement.bind(download.receivedAt, at: 9)
-        try statement.bind(download.target, at: 10)
-        try statement.bind(download.part, at: 11)
-        try statement.bind(Int64(download.size), at: 12)
-        try statement.bind(download.writtenAt, at: 13)
-        try statement.bind(download.checksum, at: 14)
-        try statement.bind(download.digest, at: 15)
-        try statement.bind(download.keyID, at: 16)
-        try statement.run()
         return connection.lastInsertedID
     }
 
@@ -110,21 +92,14 @@ extension CacheTable {
         _ download: KeptDownload,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE download SET size = ?, written_at = ?, checksum = ?, digest = ?, headers = ?, seal = ?
-            WHERE id = ? AND part = ?
+            UPDATE download SET size = \(download.size), written_at = \(download.writtenAt),
+                checksum = \(download.checksum), digest = \(download.digest), headers = \(download.headerBlock),
+                seal = \(download.keyID)
+            WHERE id = \(download.id) AND part = \(download.part)
             """
         )
-        try statement.bind(Int64(download.size), at: 1)
-        try statement.bind(download.writtenAt, at: 2)
-        try statement.bind(download.checksum, at: 3)
-        try statement.bind(download.digest, at: 4)
-        try statement.bind(download.headerBlock, at: 5)
-        try statement.bind(download.keyID, at: 6)
-        try statement.bind(download.id, at: 7)
-        try statement.bind(download.part, at: 8)
-        try statement.run()
         return connection.changes > 0
     }
 
@@ -136,10 +111,7 @@ extension CacheTable {
         _ row: DownloadRow,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("DELETE FROM download WHERE id = ? AND part = ?")
-        try statement.bind(row.id, at: 1)
-        try statement.bind(row.part, at: 2)
-        try statement.run()
+        try connection.run("DELETE FROM download WHERE id = \(row.id) AND part = \(row.part)")
         return connection.changes > 0
     }
 
@@ -151,17 +123,17 @@ extension CacheTable {
         _ selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [String] {
-        guard let (condition, values) = downloadCondition(selection) else { return [] }
-        let rows = try downloads(where: condition, values, on: connection)
+        guard let condition = downloadCondition(selection) else { return [] }
+        let rows = try downloads(where: condition, on: connection)
         for row in rows { try delete(row, on: connection) }
         if case .identity = selection.criterion, !rows.isEmpty { try note(.signOut, on: connection) }
         return rows.compactMap(\.path)
     }
 
-    private static func downloadCondition(_ selection: CacheSelection) -> (sql: String, values: [Value])? {
+    private static func downloadCondition(_ selection: CacheSelection) -> SQL? {
         switch selection.criterion {
         case .all, .key, .keys(_, isPartial: nil), .identity, .url: condition(selection)
-        case .storedBefore(let time): ("written_at < ?", [.integer(time)])
+        case .storedBefore(let time): "written_at < \(time)"
         case .urlPrefix(let prefix): urls(beginningWith: [prefix])
         case .host(let host): urls(beginningWith: prefixes(ofHost: host))
         case .keys, .tag, .expired, .sealedHost, .sealedIdentities: nil

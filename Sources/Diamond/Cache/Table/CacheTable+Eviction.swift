@@ -48,11 +48,9 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             SELECT id, body_size FROM entry
-            WHERE lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ? ORDER BY expires_at LIMIT ?
+            WHERE lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < \(now) ORDER BY expires_at LIMIT \(sliceRows)
             """
         )
-        try statement.bind(now, at: 1)
-        try statement.bind(sliceRows, at: 2)
         var ids: [Int64] = []
         var bytes: Int64 = 0
         while bytes < min(excess, sliceBytes), try statement.step() {
@@ -92,9 +90,11 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Row] {
         let statement = try connection.statement(
-            "SELECT id, is_visited, body_size FROM entry WHERE id >= ? AND flags & 16 = 0 ORDER BY id LIMIT ?")
-        try statement.bind(hand, at: 1)
-        try statement.bind(sliceRows, at: 2)
+            """
+            SELECT id, is_visited, body_size FROM entry WHERE id >= \(hand) AND flags & 16 = 0 ORDER BY id
+                LIMIT \(sliceRows)
+            """
+        )
         var rows: [Row] = []
         var bytes: Int64 = 0
         while bytes < min(excess, sliceBytes), try statement.step() {
@@ -107,28 +107,17 @@ extension CacheTable {
 
     static func delete(_ ids: [Int64], on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         try note(.other, of: ids, on: connection)
-        let statement = try connection.statement("DELETE FROM entry WHERE id = ?")
-        for id in ids {
-            try statement.bind(id, at: 1)
-            try statement.run()
-        }
+        for id in ids { try connection.run("DELETE FROM entry WHERE id = \(id)") }
     }
 
     private static func unvisit(_ ids: [Int64], on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("UPDATE entry SET is_visited = 0 WHERE id = ?")
-        for id in ids {
-            try statement.bind(id, at: 1)
-            try statement.run()
-        }
+        for id in ids { try connection.run("UPDATE entry SET is_visited = 0 WHERE id = \(id)") }
     }
 
     /// Marks entries as used.
     static func visit(_ prefixes: Set<Int64>, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "UPDATE entry SET is_visited = 1 WHERE key_prefix = ? AND is_visited = 0")
         for prefix in prefixes {
-            try statement.bind(prefix, at: 1)
-            try statement.run()
+            try connection.run("UPDATE entry SET is_visited = 1 WHERE key_prefix = \(prefix) AND is_visited = 0")
         }
     }
 
@@ -137,9 +126,6 @@ extension CacheTable {
     }
 
     package static func setHand(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "INSERT INTO fact (name, value) VALUES ('hand', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
-        try statement.bind(Data("\(id)".utf8), at: 1)
-        try statement.run()
+        try saveFact(id, named: "hand", on: connection)
     }
 }

@@ -5,14 +5,11 @@ package import Foundation
 /// The store's own facts: its secret, its changes, and the counts of each hour.
 extension CacheTable {
     package static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data? {
-        let statement = try connection.statement("SELECT value FROM fact WHERE name = 'secret'")
-        return try statement.step() ? statement.data(0) : nil
+        try connection.first("SELECT value FROM fact WHERE name = 'secret'") { $0.data(0) }
     }
 
     package static func saveSecret(_ secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT OR IGNORE INTO fact (name, value) VALUES ('secret', ?)")
-        try statement.bind(secret, at: 1)
-        try statement.run()
+        try connection.run("INSERT OR IGNORE INTO fact (name, value) VALUES ('secret', \(secret))")
     }
 
     // MARK: Erasures
@@ -28,14 +25,12 @@ extension CacheTable {
     }
 
     static func note(_ erasure: Erasure, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            INSERT INTO fact (name, value) VALUES ('erased', ?)
+            INSERT INTO fact (name, value) VALUES ('erased', \(Data(erasure.rawValue.utf8)))
             ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
             """
         )
-        try statement.bind(Data(erasure.rawValue.utf8), at: 1)
-        try statement.run()
     }
 
     /// Notes an erasure if one of these entries has an identity and is in clear.
@@ -44,8 +39,7 @@ extension CacheTable {
     ) throws(SQLiteError) {
         for id in ids {
             let statement = try connection.statement(
-                "SELECT 1 FROM entry WHERE id = ? AND identity IS NOT NULL AND seal IS NULL")
-            try statement.bind(id, at: 1)
+                "SELECT 1 FROM entry WHERE id = \(id) AND identity IS NOT NULL AND seal IS NULL")
             if try statement.step() { return try note(erasure, on: connection) }
         }
     }
@@ -55,20 +49,15 @@ extension CacheTable {
     ///
     /// - Returns: whether there were any.
     static func erase(
-        by statement: borrowing SQLiteStatement, on connection: borrowing SQLiteConnection
+        by deletion: SQL, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        var isAny = false
-        var isOwned = false
-        while try statement.step() {
-            isAny = true
-            if statement.int64(0) != 0 { isOwned = true }
-        }
-        if isOwned { try note(.other, on: connection) }
-        return isAny
+        let owned = try connection.integers(deletion)
+        if owned.contains(where: { $0 != 0 }) { try note(.other, on: connection) }
+        return !owned.isEmpty
     }
 
     static func clearErasure(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try connection.statement("DELETE FROM fact WHERE name = 'erased'").run()
+        try connection.run("DELETE FROM fact WHERE name = 'erased'")
     }
 
     // MARK: Changes
@@ -86,8 +75,8 @@ extension CacheTable {
     ) throws(SQLiteError) -> (names: ChangedNames?, newest: Int64) {
         let newest = try newestChange(on: connection)
         guard newest > number else { return (newest == number ? ChangedNames() : nil, newest) }
-        let statement = try connection.statement("SELECT key_prefix, url, id FROM change WHERE id > ? ORDER BY id")
-        try statement.bind(number, at: 1)
+        let statement = try connection.statement(
+            "SELECT key_prefix, url, id FROM change WHERE id > \(number) ORDER BY id")
         var names = ChangedNames()
         var count: Int64 = 0
         while try statement.step() {
@@ -113,13 +102,8 @@ extension CacheTable {
         after number: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(
-            "SELECT id FROM change WHERE id > ? AND key_prefix IS NULL AND (url IS NULL OR url = ?)")
-        try statement.bind(number, at: 1)
-        try statement.bind(url, at: 2)
-        var numbers: [Int64] = []
-        while try statement.step() { numbers.append(statement.int64(0)) }
-        return numbers
+        try connection.integers(
+            "SELECT id FROM change WHERE id > \(number) AND key_prefix IS NULL AND (url IS NULL OR url = \(url))")
     }
 
     /// Returns a 64-bit hash of a text, the same in every process.
@@ -148,10 +132,7 @@ extension CacheTable {
         url: Int64? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT INTO change (key_prefix, url) VALUES (?, ?)")
-        try statement.bind(prefix, at: 1)
-        try statement.bind(url, at: 2)
-        try statement.run()
+        try connection.run("INSERT INTO change (key_prefix, url) VALUES (\(prefix), \(url))")
     }
 
     /// Whether the store is used both in clear and sealed, or with seals that do not know each other. Each of them then
@@ -168,33 +149,31 @@ extension CacheTable {
 
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         // Saturating: a sum that overflows to a floating-point number would fail every transaction of this hour.
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE hour SET hits = min(hits, 1 << 53) + ?, stale_hits = min(stale_hits, 1 << 53) + ?,
-                revalidations = min(revalidations, 1 << 53) + ?, misses = min(misses, 1 << 53) + ?,
-                stores = min(stores, 1 << 53) + ?, evictions = min(evictions, 1 << 53) + ?,
-                bytes_served = min(bytes_served, 1 << 53) + ?, time_saved = min(time_saved, 1 << 53) + ?
-            WHERE hour = ?
+            UPDATE hour SET hits = min(hits, 1 << 53) + \(counts.hits),
+                stale_hits = min(stale_hits, 1 << 53) + \(counts.staleHits),
+                revalidations = min(revalidations, 1 << 53) + \(counts.revalidations),
+                misses = min(misses, 1 << 53) + \(counts.misses), stores = min(stores, 1 << 53) + \(counts.stores),
+                evictions = min(evictions, 1 << 53) + \(counts.evictions),
+                bytes_served = min(bytes_served, 1 << 53) + \(counts.bytesServed),
+                time_saved = min(time_saved, 1 << 53) + \(counts.millisecondsSaved)
+            WHERE hour = \(counts.hour)
             """
         )
-        for (index, count) in counts.columns.enumerated() { try statement.bind(count, at: Int32(index) + 1) }
-        try statement.bind(counts.hour, at: 9)
-        try statement.run()
         guard connection.changes == 0 else { return }
         try insert(counts, on: connection)
         try deleteOldestHours(on: connection)
     }
 
     private static func insert(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
             INSERT INTO hour (hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (\(counts.hour), \(counts.hits), \(counts.staleHits), \(counts.revalidations), \(counts.misses),
+                \(counts.stores), \(counts.evictions), \(counts.bytesServed), \(counts.millisecondsSaved))
             """
         )
-        try statement.bind(counts.hour, at: 1)
-        for (index, count) in counts.columns.enumerated() { try statement.bind(count, at: Int32(index) + 2) }
-        try statement.run()
     }
 
     /// Returns the counts from an hour on, the oldest first, without rows that Diamond never writes.
@@ -205,10 +184,9 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             SELECT hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved
-            FROM hour WHERE hour >= ? ORDER BY hour
+            FROM hour WHERE hour >= \(hour) ORDER BY hour
             """
         )
-        try statement.bind(hour, at: 1)
         var hours: [CacheCounts] = []
         while try statement.step() {
             let hour = statement.int64(0)
@@ -221,9 +199,7 @@ extension CacheTable {
 
     // By their number, not by their age: a clock that is far ahead then deletes one row at most.
     private static func deleteOldestHours(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
-        try statement.bind(maximumHours, at: 1)
-        try statement.run()
+        try connection.run(
+            "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour ORDER BY hour DESC LIMIT 1 OFFSET \(maximumHours))")
     }
 }

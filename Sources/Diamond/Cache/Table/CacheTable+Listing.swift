@@ -3,7 +3,7 @@ import Foundation
 
 /// The queries for lists and statistics. They never read bodies.
 extension CacheTable {
-    private static let columns =
+    private static let columns: SQL =
         "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL, is_partial"
 
     /// Returns a page of a list. It skips no rows by counting, so that a late page costs as much as the first.
@@ -18,52 +18,49 @@ extension CacheTable {
         limit: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
-        let (condition, values) = condition(selections)
-        let start = start(after: cursor)
-        let sql = """
-            SELECT \(columns) FROM entry WHERE \(condition) AND \(start.sql)
-            ORDER BY \(terms(of: order)) LIMIT ?
-            """
-        return try page(of: sql, values: values + start.values, limit: limit, on: connection)
+        let condition: SQL = "\(sql: condition(selections)) AND \(sql: start(after: cursor))"
+        return try page(where: "\(sql: condition) ORDER BY \(sql: terms(of: order))", limit: limit, on: connection)
     }
 
+    /// - Parameter sql: a query that ends with a limit, which is bound after `values`.
     /// Returns a page of valid rows. Rows with values that Diamond never writes do not count: a page that is not full
     /// is the last one.
     ///
-    /// - Parameter sql: a query that ends with a limit, which is bound after `values`.
+    /// - Parameter condition: the condition and the order of the rows.
     private static func page(
-        of sql: String,
-        values: [Value],
+        where condition: SQL,
         limit: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
         var limitOfRows = limit
         while true {
-            let statement = try connection.statement(composed: sql)
-            try bind(values + [.integer(Int64(limitOfRows))], to: statement)
+            let statement = try connection.statement(
+                once: "SELECT \(sql: columns) FROM entry WHERE \(sql: condition) LIMIT \(limitOfRows)")
             let (listings, rows) = try listings(of: statement)
             guard listings.count < limit, rows == limitOfRows else { return Array(listings.prefix(limit)) }
             limitOfRows *= 2
         }
     }
 
-    private static func start(after cursor: CacheCursor?) -> (sql: String, values: [Value]) {
-        guard let cursor else { return ("TRUE", []) }
+    private static func start(after cursor: CacheCursor?) -> SQL {
+        guard let cursor else { return "TRUE" }
         return switch cursor.order {
-        case .newest: ("(stored_at, id) < (?, ?)", [.integer(cursor.number), .integer(cursor.id)])
-        case .largest: ("(body_size, id) < (?, ?)", [.integer(cursor.number), .integer(cursor.id)])
-        case .url: ("(url, id) > (?, ?)", [.text(cursor.url), .integer(cursor.id)])
+        case .newest: "(stored_at, id) < (\(cursor.number), \(cursor.id))"
+        case .largest: "(body_size, id) < (\(cursor.number), \(cursor.id))"
+        case .url: "(url, id) > (\(cursor.url), \(cursor.id))"
         }
     }
 
-    private static func condition(_ selections: [[CacheSelection]]) -> (sql: String, values: [Value]) {
-        let groups = selections.map { group in group.map { condition($0) } }
-        let terms = groups.map { group in group.map { "(\($0.sql))" }.joined(separator: " OR ") }
-        let sql = (["TRUE"] + terms.map { "(\($0))" }).joined(separator: " AND ")
-        return (sql, groups.flatMap { group in group.flatMap(\.values) })
+    /// Returns the SQL condition for entries that each group selects by one of its selections.
+    private static func condition(_ selections: [[CacheSelection]]) -> SQL {
+        let groups: [SQL] = selections.map { group in
+            let terms: [SQL] = group.map { "(\(sql: condition($0)))" }
+            return "(\(sql: terms.joined(by: " OR ")))"
+        }
+        return (["TRUE"] + groups).joined(by: " AND ")
     }
 
-    private static func terms(of order: CacheOrder) -> String {
+    private static func terms(of order: CacheOrder) -> SQL {
         switch order {
         case .newest: "stored_at DESC, id DESC"
         case .largest: "body_size DESC, id DESC"
@@ -78,9 +75,8 @@ extension CacheTable {
         limit: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
-        let (condition, values) = condition(selections)
-        let sql = "SELECT \(columns) FROM entry WHERE \(condition) AND id >= ? ORDER BY id LIMIT ?"
-        return try page(of: sql, values: values + [.integer(id)], limit: limit, on: connection)
+        let condition: SQL = "\(sql: condition(selections)) AND id >= \(id) ORDER BY id"
+        return try page(where: condition, limit: limit, on: connection)
     }
 
     /// Returns the entries whose keys begin with some hexadecimal digits, two at most: enough to tell whether there is
@@ -94,13 +90,10 @@ extension CacheTable {
             """
             SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL,
                 min(is_partial)
-            FROM entry WHERE key_prefix BETWEEN ? AND ? AND substr(lower(hex(key)), 1, ?) = ? GROUP BY key LIMIT 2
+            FROM entry WHERE key_prefix BETWEEN \(first) AND \(last)
+                AND substr(lower(hex(key)), 1, \(digits.utf8.count)) = \(digits.lowercased()) GROUP BY key LIMIT 2
             """
         )
-        try statement.bind(first, at: 1)
-        try statement.bind(last, at: 2)
-        try statement.bind(Int64(digits.utf8.count), at: 3)
-        try statement.bind(digits.lowercased(), at: 4)
         return try listings(of: statement).listings
     }
 

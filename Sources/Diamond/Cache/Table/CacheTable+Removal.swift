@@ -13,20 +13,17 @@ extension CacheTable {
         everywhere: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "DELETE FROM entry WHERE key_prefix = ? AND key = ? RETURNING identity IS NOT NULL AND seal IS NULL")
-        try statement.bind(key.prefix, at: 1)
-        try statement.bind(key.bytes, at: 2)
-        let isErased = try erase(by: statement, on: connection)
+        let deletion: SQL = """
+            DELETE FROM entry WHERE key_prefix = \(key.prefix) AND key = \(key)
+            RETURNING identity IS NOT NULL AND seal IS NULL
+            """
+        let isErased = try erase(by: deletion, on: connection)
         if everywhere || isErased { try addChange(of: key.prefix, on: connection) }
     }
 
     /// Whether there is an entry under a key.
     static func has(_ key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("SELECT 1 FROM entry WHERE key_prefix = ? AND key = ?")
-        try statement.bind(key.prefix, at: 1)
-        try statement.bind(key.bytes, at: 2)
-        return try statement.step()
+        try connection.hasRow("SELECT 1 FROM entry WHERE key_prefix = \(key.prefix) AND key = \(key)")
     }
 
     /// A number of rows, and the responses among them. The index of the variants under a key is a row, and no response.
@@ -63,10 +60,8 @@ extension CacheTable {
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (ids: [Int64], count: RowCount, isLast: Bool) {
-        let (rows, values) = rows(of: selection)
         let statement = try connection.statement(
-            composed: "SELECT id, body_size, flags FROM \(rows) LIMIT \(sliceSize)")
-        try bind(values, to: statement)
+            once: "SELECT id, body_size, flags FROM \(sql: rows(of: selection)) LIMIT \(sliceSize)")
         var ids: [Int64] = []
         var count = RowCount()
         var bytes: Int64 = 0
@@ -81,28 +76,23 @@ extension CacheTable {
 
     /// Returns the SQL for the rows of a selection. The rows of a tag are looked up as far as they are read: with a
     /// condition, each slice would look up all rows of the tag.
-    private static func rows(of selection: CacheSelection) -> (sql: String, values: [Value]) {
-        guard case .tag(let name) = selection.criterion else {
-            let (condition, values) = condition(selection)
-            return ("entry WHERE \(condition)", values)
-        }
-        return ("tag CROSS JOIN entry ON entry.id = tag.entry WHERE name = ?", [.text(name)])
+    private static func rows(of selection: CacheSelection) -> SQL {
+        guard case .tag(let name) = selection.criterion else { return "entry WHERE \(sql: condition(selection))" }
+        return "tag CROSS JOIN entry ON entry.id = tag.entry WHERE name = \(name)"
     }
 
     /// Erases tags, and some of the rows of bodies, that no entry has: damage may have left them.
     ///
     /// - Returns: whether these were the last.
     static func deleteOrphanSlice(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        try connection.statement("DELETE FROM tag WHERE entry NOT IN (SELECT id FROM entry)").run()
-        let statement = try connection.statement(
+        try connection.run("DELETE FROM tag WHERE entry NOT IN (SELECT id FROM entry)")
+        let limit = sliceBytes / Int64(chunkSize)
+        try connection.run(
             """
             DELETE FROM body WHERE id IN (
-                SELECT id FROM body WHERE id >> 20 NOT IN (SELECT id FROM entry) LIMIT ?)
+                SELECT id FROM body WHERE id >> 20 NOT IN (SELECT id FROM entry) LIMIT \(limit))
             """
         )
-        let limit = sliceBytes / Int64(chunkSize)
-        try statement.bind(limit, at: 1)
-        try statement.run()
         return connection.changes < limit
     }
 
@@ -112,14 +102,10 @@ extension CacheTable {
         _ selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        let (condition, values) = condition(selection)
         let statement = try connection.statement(
-            composed: "SELECT id FROM entry WHERE (\(condition)) AND flags & 8 = 0")
-        try bind(values, to: statement)
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
+            once: "SELECT id FROM entry WHERE (\(sql: condition(selection))) AND flags & 8 = 0")
         // Sorted, so that rows next to each other on disk are written together.
-        return ids.sorted()
+        return try statement.rows { $0.int64(0) }.sorted()
     }
 
     /// Marks rows stale, whatever their lifetime; their validators stay. If a row belongs to another entry by now, that
@@ -133,8 +119,7 @@ extension CacheTable {
         var count = RowCount()
         for id in ids {
             let statement = try connection.statement(
-                "UPDATE entry SET flags = flags | 8 WHERE id = ? AND flags & 8 = 0 RETURNING flags")
-            try statement.bind(id, at: 1)
+                "UPDATE entry SET flags = flags | 8 WHERE id = \(id) AND flags & 8 = 0 RETURNING flags")
             while try statement.step() { count.add(flags: statement.int64(0)) }
         }
         return count
@@ -148,11 +133,12 @@ extension CacheTable {
         onlyValid: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
-        let (condition, values) = condition(selection)
         let uncounted: StoredResponse.Flags = onlyValid ? [.variants, .invalidated] : .variants
         let statement = try connection.statement(
-            composed: "SELECT count(*) FROM entry WHERE (\(condition)) AND flags & \(uncounted.rawValue) = 0")
-        try bind(values, to: statement)
+            once: """
+                SELECT count(*) FROM entry
+                WHERE (\(sql: condition(selection))) AND flags & \(uncounted.rawValue) = 0
+                """)
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
@@ -164,62 +150,45 @@ extension CacheTable {
         for key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
-        let statement = try connection.statement(
-            "UPDATE entry SET flags = (flags & ~16) | ? WHERE key_prefix = ? AND key = ? AND is_partial = 0")
-        try statement.bind(StoredResponse.Flags.pinned.rawValue * (isPinned ? 1 : 0), at: 1)
-        try statement.bind(key.prefix, at: 2)
-        try statement.bind(key.bytes, at: 3)
-        try statement.run()
+        let flag = isPinned ? StoredResponse.Flags.pinned : []
+        try connection.run(
+            """
+            UPDATE entry SET flags = (flags & ~16) | \(flag.rawValue)
+            WHERE key_prefix = \(key.prefix) AND key = \(key) AND is_partial = 0
+            """
+        )
         return connection.changes
     }
 
     // MARK: Conditions
 
-    enum Value {
-        case text(String)
-        case integer(Int64)
-        case bytes(RequestKey)
-    }
-
-    static func bind(_ values: [Value], to statement: borrowing SQLiteStatement) throws(SQLiteError) {
-        for (index, value) in values.enumerated() {
-            let place = Int32(index) + 1
-            switch value {
-            case .text(let text): try statement.bind(text, at: place)
-            case .integer(let integer): try statement.bind(integer, at: place)
-            case .bytes(let key): try statement.bind(key.bytes, at: place)
-            }
-        }
-    }
-
-    private static func places(_ count: Int) -> String { Array(repeating: "?", count: count).joined(separator: ", ") }
-
     /// Returns the SQL condition for a selection. Each uses an index.
-    static func condition(_ selection: CacheSelection) -> (sql: String, values: [Value]) {
+    static func condition(_ selection: CacheSelection) -> SQL {
         switch selection.criterion {
-        case .all: ("TRUE", [])
-        case .key(let key): ("key_prefix = ? AND key = ?", [.integer(key.prefix), .bytes(key)])
-        case .keys(let keys, let isPartial):
-            (
-                "key_prefix IN (\(places(keys.count))) AND key IN (\(places(keys.count)))"
-                    + (isPartial.map { " AND is_partial = \($0 ? 1 : 0)" } ?? ""),
-                keys.map { .integer($0.prefix) } + keys.map { .bytes($0) }
-            )
-        case .tag(let name): ("id IN (SELECT entry FROM tag WHERE name = ?)", [.text(name)])
-        case .identity(let identity): ("identity = ?", [.text(identity)])
-        case .storedBefore(let time): ("stored_at < ?", [.integer(time)])
-        case .url(let url): ("url = ?", [.text(url)])
-        case .expired(let time):
-            ("lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ?", [.integer(time)])
+        case .all: "TRUE"
+        case .key(let key): "key_prefix = \(key.prefix) AND key = \(key)"
+        case .keys(let keys, isPartial: nil): condition(keys)
+        case .keys(let keys, isPartial: let isPartial?): "\(sql: condition(keys)) AND is_partial = \(isPartial)"
+        case .tag(let name): "id IN (SELECT entry FROM tag WHERE name = \(name))"
+        case .identity(let identity): "identity = \(identity)"
+        case .storedBefore(let time): "stored_at < \(time)"
+        case .url(let url): "url = \(url)"
+        case .expired(let time): "lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < \(time)"
         case .urlPrefix(let prefix): urls(beginningWith: [prefix], where: "seal IS NULL")
         case .host(let host): urls(beginningWith: prefixes(ofHost: host), where: "seal IS NULL")
         case .sealedHost(let digest): urls(beginningWith: [digest + "/"], where: "seal IS NOT NULL")
         case .sealedIdentities(let keyIDs):
-            (
-                "identity IS NOT NULL AND seal IS NOT NULL AND (identity = '' OR seal IN (\(places(keyIDs.count))))",
-                keyIDs.map { .text($0) }
-            )
+            """
+            identity IS NOT NULL AND seal IS NOT NULL
+                AND (identity = '' OR seal IN (\(sql: keyIDs.map { "\($0)" }.joined(by: ", "))))
+            """
         }
+    }
+
+    private static func condition(_ keys: [RequestKey]) -> SQL {
+        let prefixes: [SQL] = keys.map { "\($0.prefix)" }
+        let values: [SQL] = keys.map { "\($0)" }
+        return "key_prefix IN (\(sql: prefixes.joined(by: ", "))) AND key IN (\(sql: values.joined(by: ", ")))"
     }
 
     /// Returns the beginnings of the URLs of a host, with any scheme and port.
@@ -230,9 +199,9 @@ extension CacheTable {
     /// Returns the condition for rows whose URL column begins with a prefix.
     ///
     /// - Parameter seal: the condition for sealed or clear rows: the URL column of a sealed row has digests.
-    static func urls(beginningWith prefixes: [String], where seal: String = "TRUE") -> (sql: String, values: [Value]) {
-        let ranges = prefixes.map { _ in "(url >= ? AND url < ?)" }.joined(separator: " OR ")
+    static func urls(beginningWith prefixes: [String], where seal: SQL = "TRUE") -> SQL {
         // The last character of Unicode is the largest of all that can follow.
-        return ("(\(ranges)) AND \(seal)", prefixes.flatMap { [.text($0), .text($0 + "\u{10FFFF}")] })
+        let ranges: [SQL] = prefixes.map { "(url >= \($0) AND url < \($0 + "\u{10FFFF}"))" }
+        return "(\(sql: ranges.joined(by: " OR "))) AND \(sql: seal)"
     }
 }

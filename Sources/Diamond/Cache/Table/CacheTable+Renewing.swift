@@ -15,11 +15,8 @@ extension CacheTable {
 
     /// Returns the key prefixes of all entries in clear that have SHA-256.
     package static func renewable(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
-        let rows = try connection.statement(
+        try connection.integers(
             "SELECT key_prefix FROM entry WHERE is_partial = 0 AND seal IS NULL AND length(body_digest) = 32")
-        var prefixes: [Int64] = []
-        while try rows.step() { prefixes.append(rows.int64(0)) }
-        return prefixes
     }
 
     /// Reads an entry in clear that has SHA-256, a chunk at a time; `nil` if there is none, or it is damaged.
@@ -32,11 +29,10 @@ extension CacheTable {
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
                 body_digest, entry.checksum, entry.id, body.checksum, bytes
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
-            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND seal IS NULL AND length(body_digest) = 32
+            WHERE key_prefix = \(prefix) AND variant = 0 AND is_partial = 0 AND seal IS NULL AND length(body_digest) = 32
             ORDER BY body.id
             """
         )
-        try rows.bind(prefix, at: 1)
         guard try rows.step(), let key = RequestKey(stored: rows.data(0)), let stored = StoredResponse(row: rows) else {
             return nil
         }
@@ -52,12 +48,11 @@ extension CacheTable {
 
     /// Writes new checksums, unless the row was changed since it was read. The body stays as it is.
     package static func write(_ renewal: Renewal, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "UPDATE entry SET body_digest = ?, checksum = ? WHERE id = ? AND checksum = ?")
-        try statement.bind(renewal.checksums.column, at: 1)
-        try statement.bind(renewal.checksum, at: 2)
-        try statement.bind(renewal.id, at: 3)
-        try statement.bind(renewal.before, at: 4)
-        try statement.run()
+        try connection.run(
+            """
+            UPDATE entry SET body_digest = \(renewal.checksums.column), checksum = \(renewal.checksum)
+            WHERE id = \(renewal.id) AND checksum = \(renewal.before)
+            """
+        )
     }
 }

@@ -27,11 +27,10 @@ extension CacheTable {
             """
             SELECT group_concat(name || ' ' || type || ' ' || "notnull" || ' ' || coalesce(dflt_value, '-') || ' ' || pk
                 || ' ' || hidden, ', ')
-                || (SELECT ' strict ' || strict || ' wr ' || wr FROM pragma_table_list WHERE name = ?1 LIMIT 1)
-            FROM (SELECT * FROM pragma_table_xinfo(?1) ORDER BY name)
+                || (SELECT ' strict ' || strict || ' wr ' || wr FROM pragma_table_list WHERE name = \(table) LIMIT 1)
+            FROM (SELECT * FROM pragma_table_xinfo(\(table)) ORDER BY name)
             """
         )
-        try statement.bind(table, at: 1)
         return try statement.step() ? statement.text(0) : ""
     }
 
@@ -62,7 +61,7 @@ extension CacheTable {
     ) throws(SQLiteError) {
         let name = part.name.replacing("\"", with: "\"\"")
         // Dropping a table has dropped its indexes and triggers.
-        try connection.statement(composed: "DROP \(part.kind) IF EXISTS \"\(name)\"").run()
+        try connection.execute("DROP \(part.kind) IF EXISTS \"\(name)\"")
     }
 
     private static func create(
@@ -71,12 +70,12 @@ extension CacheTable {
     ) throws(SQLiteError) {
         // Without this index, a key may have several rows: the newest one stays.
         if part.name == "entry_by_key" {
-            try connection.statement(
+            try connection.run(
                 """
                 DELETE FROM entry WHERE id NOT IN (
                     SELECT max(id) FROM entry GROUP BY key_prefix, variant, is_partial)
                 """
-            ).run()
+            )
         }
         try connection.execute(part.sql)
     }

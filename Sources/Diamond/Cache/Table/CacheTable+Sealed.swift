@@ -67,11 +67,10 @@ extension CacheTable {
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
                 body_digest, id, seal
-            FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND seal IS NOT NULL
+            FROM entry WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 0 AND key = \(key.bytes)
+                AND seal IS NOT NULL
             """
         )
-        try statement.bind(key.prefix, at: 1)
-        try statement.bind(key.bytes, at: 2)
         guard try statement.step(), let stored = StoredResponse(row: statement) else { return nil }
         let row = Sealing.Row(
             keyID: statement.text(12), request: statement.data(1), bodySize: statement.int64(9),
@@ -90,9 +89,8 @@ extension CacheTable {
         of key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> StoredRequest? {
-        let statement = try connection.statement("SELECT seal, request FROM entry WHERE key_prefix = ? AND key = ?")
-        try statement.bind(key.prefix, at: 1)
-        try statement.bind(key.bytes, at: 2)
+        let statement = try connection.statement(
+            "SELECT seal, request FROM entry WHERE key_prefix = \(key.prefix) AND key = \(key.bytes)")
         guard try statement.step() else { return nil }
         return StoredRequest(seal: statement.isNull(0) ? nil : statement.text(0), bytes: statement.data(1))
     }
@@ -137,9 +135,7 @@ extension CacheTable {
     /// Replaces the identities of all sealed entries by empty texts: their digests are those of a lost secret. An entry
     /// whose identity is unknown is erased with every identity.
     static func clearSealedIdentities(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try connection.statement(
-            "UPDATE entry SET identity = '' WHERE identity IS NOT NULL AND seal IS NOT NULL"
-        ).run()
+        try connection.run("UPDATE entry SET identity = '' WHERE identity IS NOT NULL AND seal IS NOT NULL")
     }
 
     // MARK: The secret
@@ -160,31 +156,23 @@ extension CacheTable {
         replacing damaged: Data?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            INSERT INTO fact (name, value) VALUES ('secret ' || ?, ?)
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value IS ?
+            INSERT INTO fact (name, value) VALUES ('secret ' || \(keyID), \(sealed))
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value IS \(damaged)
             """
         )
-        try statement.bind(keyID, at: 1)
-        try statement.bind(sealed, at: 2)
-        try statement.bind(damaged, at: 3)
-        try statement.run()
     }
 
     static func deleteSecrets(
         exceptOf keyID: String, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "DELETE FROM fact WHERE name > 'secret ' AND name < 'secret!' AND name <> 'secret ' || ?")
-        try statement.bind(keyID, at: 1)
-        try statement.run()
+        try connection.run(
+            "DELETE FROM fact WHERE name > 'secret ' AND name < 'secret!' AND name <> 'secret ' || \(keyID)")
     }
 
     static func deleteSecret(keyID: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM fact WHERE name = 'secret ' || ?")
-        try statement.bind(keyID, at: 1)
-        try statement.run()
+        try connection.run("DELETE FROM fact WHERE name = 'secret ' || \(keyID)")
     }
 }
 

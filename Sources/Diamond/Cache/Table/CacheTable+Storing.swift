@@ -15,18 +15,15 @@ extension CacheTable {
     static func hasNewer(
         than entry: CacheEntry, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
+        try connection.hasRow(
             """
             SELECT 1 FROM entry
-            WHERE key_prefix = ?1 AND variant = 0 AND is_partial = 0 AND key = ?2 AND stored_at > ?3
-                AND (stored_at - initial_age, stored_at - duration) > (?4, ?3)
+            WHERE key_prefix = \(entry.key.prefix) AND variant = 0 AND is_partial = 0 AND key = \(entry.key)
+                AND stored_at > \(entry.stored.sentAt)
+                AND (stored_at - initial_age, stored_at - duration)
+                    > (\(entry.stored.originTime), \(entry.stored.sentAt))
             """
         )
-        try statement.bind(entry.key.prefix, at: 1)
-        try statement.bind(entry.key, at: 2)
-        try statement.bind(entry.stored.sentAt, at: 3)
-        try statement.bind(entry.stored.originTime, at: 4)
-        return try statement.step()
     }
 
     /// - Returns: the row's id; `nil` if a newer response was stored since the request was sent.
@@ -75,86 +72,54 @@ extension CacheTable {
         // Two statements, although an upsert could do both: an update fires a trigger, for which SQLite would copy
         // every page that the statement touches into a statement journal. That takes a fifth of the time.
         let checksum = entry.checksum(bodySize: body.size, digest: body.checksums.column)
-        func run(_ sql: StaticString, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-            let statement = try connection.statement(sql)
-            try bind(entry, body, seal: seal, to: statement)
-            try statement.bind(checksum, at: 16)
-            try statement.bind(Int64(isPartial ? 1 : 0), at: 18)
-            try statement.run()
-        }
-        try run(insertion, on: connection)
+        let stored = entry.stored
+        // A sealed request is no text.
+        let isText = seal == nil
+        try connection.run(
+            """
+            INSERT INTO entry (key_prefix, key, request, url, method,
+                identity, status, headers, stored_at, initial_age,
+                lifetime, flags, duration, body_size, body_digest,
+                checksum, seal, is_partial)
+            VALUES (\(entry.key.prefix), \(entry.key), \(entry.request, isText: isText), \(entry.url), \(entry.method),
+                \(entry.identity), \(stored.status), \(stored.headerBlock), \(stored.storedAt), \(stored.initialAge),
+                \(stored.lifetime), \(stored.flags.rawValue), \(stored.duration), \(body.size), \(body.checksums.column),
+                \(checksum), \(seal), \(isPartial))
+            ON CONFLICT (key_prefix, variant, is_partial) DO NOTHING
+            """
+        )
         if connection.changes > 0 { return (connection.lastInsertedID, true) }
         if !isPartial, try hasNewer(than: entry, on: connection) { return nil }
-        try run(replacement, on: connection)
+        // The replaced response was requested, which counts as a use. The columns that name the entry are not set,
+        // because SQLite updates every index over a set column, even if the value is unchanged.
+        let replacement: SQL = """
+            UPDATE entry SET request = \(entry.request, isText: isText), method = \(entry.method),
+                \(sql: assignments(of: stored)), flags = \(stored.flags.rawValue) | (flags & 16),
+                body_size = \(body.size), body_digest = \(body.checksums.column), checksum = \(checksum), seal = \(seal),
+                is_visited = 1
+            WHERE key_prefix = \(entry.key.prefix) AND variant = 0 AND is_partial = \(isPartial) AND key = \(entry.key)
+                AND url = \(entry.url) AND identity IS \(entry.identity)
+            """
+        try connection.run(replacement)
         if connection.changes == 0 {
             try rename(entry, isPartial: isPartial, on: connection)
-            try run(replacement, on: connection)
+            try connection.run(replacement)
         }
         return (try id(of: entry.key, isPartial: isPartial, on: connection), false)
     }
 
-    private static let insertion: StaticString = """
-        INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,
-            lifetime, flags, duration, body_size, body_digest, checksum, seal, is_partial)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (key_prefix, variant, is_partial) DO NOTHING
+    /// Returns assignments for status, headers, times and duration. The row's checksum covers these, the flags and the
+    /// body.
+    static func assignments(of stored: StoredResponse) -> SQL {
         """
-
-    /// The update with the same bindings. The replaced response was requested, which counts as a use. The columns that
-    /// name the entry are not set, because SQLite updates every index over a set column, even if the value is
-    /// unchanged.
-    private static let replacement: StaticString = """
-        UPDATE entry SET request = ?3, method = ?5, status = ?7, headers = ?8, stored_at = ?9, initial_age = ?10,
-            lifetime = ?11, flags = ?12 | (flags & 16), duration = ?13, body_size = ?14, body_digest = ?15,
-            checksum = ?16, seal = ?17, is_visited = 1
-        WHERE key_prefix = ?1 AND variant = 0 AND is_partial = ?18 AND key = ?2 AND url = ?4 AND identity IS ?6
+        status = \(stored.status), headers = \(stored.headerBlock), stored_at = \(stored.storedAt),
+            initial_age = \(stored.initialAge), lifetime = \(stored.lifetime), duration = \(stored.duration)
         """
-
-    /// Binds all values of an entry.
-    private static func bind(
-        _ entry: CacheEntry,
-        _ body: BodyRows,
-        seal: String?,
-        to statement: borrowing SQLiteStatement
-    ) throws(SQLiteError) {
-        try statement.bind(entry.key.prefix, at: 1)
-        try statement.bind(entry.key, at: 2)
-        // A sealed request is no text.
-        if seal == nil {
-            try statement.bind(utf8: entry.request, at: 3)
-        } else {
-            try statement.bind(Data(entry.request), at: 3)
-        }
-        try statement.bind(entry.url, at: 4)
-        try statement.bind(entry.method, at: 5)
-        try statement.bind(entry.identity, at: 6)
-        try bind(entry.stored, to: statement, from: 7)
-        try statement.bind(body.size, at: 14)
-        try statement.bind(body.checksums.column, at: 15)
-        try statement.bind(seal, at: 17)
-    }
-
-    /// Binds status, headers, times, flags and duration to seven parameters, in the order of the columns. These are all
-    /// parts of a response that the row's checksum covers, except the body.
-    static func bind(
-        _ stored: StoredResponse,
-        to statement: borrowing SQLiteStatement,
-        from first: Int32
-    ) throws(SQLiteError) {
-        try statement.bind(Int64(stored.status), at: first)
-        try statement.bind(stored.headerBlock, at: first + 1)
-        try statement.bind(stored.storedAt, at: first + 2)
-        try statement.bind(stored.initialAge, at: first + 3)
-        try statement.bind(stored.lifetime, at: first + 4)
-        try statement.bind(stored.flags.rawValue, at: first + 5)
-        try statement.bind(stored.duration, at: first + 6)
     }
 
     static func deleteBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM body WHERE id BETWEEN ? AND ?")
-        try statement.bind(id << chunkBits, at: 1)
-        try statement.bind(id << chunkBits | (1 << chunkBits - 1), at: 2)
-        try statement.run()
+        try connection.run(
+            "DELETE FROM body WHERE id BETWEEN \(id << chunkBits) AND \(id << chunkBits | (1 << chunkBits - 1))")
     }
 
     private static func insertBody(
@@ -162,10 +127,12 @@ extension CacheTable {
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT INTO body (id, bytes) VALUES (?, ?)")
         try body.forEach { (number, bytes) throws(SQLiteError) in
-            try statement.bind(id << chunkBits + Int64(number), at: 1)
-            try statement.run(lending: bytes, at: 2)
+            try connection.run(
+                """
+                INSERT INTO body (id, bytes) VALUES (\(id << chunkBits + Int64(number)), \(lending: bytes))
+                """
+            )
         }
     }
 
@@ -193,16 +160,13 @@ extension CacheTable {
         checksum: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE entry SET status = ?, headers = ?, stored_at = ?, initial_age = ?, lifetime = ?,
-                flags = ? | (flags & 16), duration = ?, checksum = ? WHERE id = ?
+            UPDATE entry SET \(sql: assignments(of: stored)), flags = \(stored.flags.rawValue) | (flags & 16),
+                checksum = \(checksum)
+            WHERE id = \(id)
             """
         )
-        try bind(stored, to: statement, from: 1)
-        try statement.bind(checksum, at: 8)
-        try statement.bind(id, at: 9)
-        try statement.run()
     }
 
     /// A row whose response is confirmed.
@@ -221,16 +185,11 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             SELECT id, body_digest, body_size, flags FROM entry
-            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND stored_at = ?
-                AND (body_size = ? OR flags & 32) AND headers = ? AND flags & 8 <= ? AND seal IS NULL
+            WHERE key_prefix = \(entry.key.prefix) AND variant = 0 AND is_partial = 0 AND key = \(entry.key)
+                AND stored_at = \(old.storedAt) AND (body_size = \(old.bodySize) OR flags & 32)
+                AND headers = \(old.headerBlock) AND flags & 8 <= \(old.flags.intersection(.invalidated).rawValue) AND seal IS NULL
             """
         )
-        try statement.bind(entry.key.prefix, at: 1)
-        try statement.bind(entry.key.bytes, at: 2)
-        try statement.bind(old.storedAt, at: 3)
-        try statement.bind(Int64(old.bodySize), at: 4)
-        try statement.bind(old.headerBlock, at: 5)
-        try statement.bind(old.flags.intersection(.invalidated).rawValue, at: 6)
         guard try statement.step() else { return nil }
         return ConfirmedRow(
             id: statement.int64(0), digest: statement.data(1), size: statement.int64(2),
@@ -244,10 +203,7 @@ extension CacheTable {
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT OR IGNORE INTO tag (entry, name) VALUES (?, ?)")
-        try statement.bind(id, at: 1)
-        try statement.bind(tag, at: 2)
-        try statement.run()
+        try connection.run("INSERT OR IGNORE INTO tag (entry, name) VALUES (\(id), \(tag))")
     }
 
     static func replaceTags(
@@ -261,8 +217,7 @@ extension CacheTable {
 
     /// Returns the names of an entry: those of the request that stored it, and of requests that revalidated it.
     static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Tags {
-        let statement = try connection.statement("SELECT name FROM tag WHERE entry = ?")
-        try statement.bind(id, at: 1)
+        let statement = try connection.statement("SELECT name FROM tag WHERE entry = \(id)")
         var names: Tags = []
         while try statement.step() { names.insert(statement.text(0)) }
         return names
@@ -277,8 +232,6 @@ extension CacheTable {
     }
 
     static func deleteTags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM tag WHERE entry = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("DELETE FROM tag WHERE entry = \(id)")
     }
 }

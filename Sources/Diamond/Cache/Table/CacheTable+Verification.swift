@@ -34,12 +34,7 @@ extension CacheTable {
 
     /// Returns a page of the ids of entries after one.
     package static func ids(after id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement("SELECT id FROM entry WHERE id > ? ORDER BY id LIMIT ?")
-        try statement.bind(id, at: 1)
-        try statement.bind(pageSize, at: 2)
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
-        return ids
+        try connection.integers("SELECT id FROM entry WHERE id > \(id) ORDER BY id LIMIT \(pageSize)")
     }
 
     /// Verifies an entry as a lookup does, a chunk of its body at a time; `nil` if it was removed in the meantime.
@@ -57,10 +52,9 @@ extension CacheTable {
                 iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, bytes, seal, url,
                 key_prefix, is_partial
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
-            WHERE entry.id = ? ORDER BY body.id
+            WHERE entry.id = \(id) ORDER BY body.id
             """
         )
-        try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         var entry = InspectedEntry(
             key: RequestKey(stored: statement.data(0)), url: statement.text(16), bodySize: statement.int64(9),
@@ -114,11 +108,11 @@ extension CacheTable {
         checksum: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
-            "DELETE FROM entry WHERE id = ? AND checksum = ? RETURNING identity IS NOT NULL AND seal IS NULL")
-        try statement.bind(id, at: 1)
-        try statement.bind(checksum, at: 2)
-        guard try erase(by: statement, on: connection) else { return false }
+        let deletion: SQL = """
+            DELETE FROM entry WHERE id = \(id) AND checksum = \(checksum)
+            RETURNING identity IS NOT NULL AND seal IS NULL
+            """
+        guard try erase(by: deletion, on: connection) else { return false }
         // Its key may be damaged, too.
         try addChange(of: nil, on: connection)
         return true
@@ -142,11 +136,9 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             SELECT body.id, entry.id FROM body LEFT JOIN entry ON entry.id = body.id >> 20
-            WHERE body.id > ? ORDER BY body.id LIMIT ?
+            WHERE body.id > \(id) ORDER BY body.id LIMIT \(pageSize)
             """
         )
-        try statement.bind(id, at: 1)
-        try statement.bind(pageSize, at: 2)
         var orphans = Orphans()
         while try statement.step() {
             let id = statement.int64(0)
@@ -182,33 +174,29 @@ extension CacheTable {
     package static func surplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         // `start` is the number of bytes before a row. SQLite finds the lengths in the heads of the rows, and reads no
         // body.
-        let statement = try connection.statement(
+        return try connection.count(
             """
             SELECT count(*) FROM (
                 SELECT sum(length(bytes)) OVER (ORDER BY id) - length(bytes) AS start
-                FROM body WHERE id BETWEEN ?1 << 20 AND (?1 << 20) + 1048575)
-            WHERE start >= (SELECT body_size FROM entry WHERE id = ?1)
+                FROM body WHERE id BETWEEN \(id) << 20 AND (\(id) << 20) + 1048575)
+            WHERE start >= (SELECT body_size FROM entry WHERE id = \(id))
             """
         )
-        try statement.bind(id, at: 1)
-        return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
     /// - Returns: `false` if they were removed meanwhile.
     package static func deleteSurplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
         -> Bool
     {
-        let statement = try connection.statement(
+        try connection.run(
             """
             DELETE FROM body WHERE id IN (
                 SELECT id FROM (
                     SELECT id, sum(length(bytes)) OVER (ORDER BY id) - length(bytes) AS start
-                    FROM body WHERE id BETWEEN ?1 << 20 AND (?1 << 20) + 1048575)
-                WHERE start >= (SELECT body_size FROM entry WHERE id = ?1))
+                    FROM body WHERE id BETWEEN \(id) << 20 AND (\(id) << 20) + 1048575)
+                WHERE start >= (SELECT body_size FROM entry WHERE id = \(id)))
             """
         )
-        try statement.bind(id, at: 1)
-        try statement.run()
         return connection.changes > 0
     }
 
@@ -235,7 +223,7 @@ extension CacheTable {
         -> Bool
     {
         guard try !hasSoundSecret(on: connection) else { return false }
-        try connection.statement("DELETE FROM fact WHERE name = 'secret'").run()
+        try connection.run("DELETE FROM fact WHERE name = 'secret'")
         try saveSecret(secret, on: connection)
         return true
     }

@@ -41,10 +41,9 @@ package enum CacheTable {
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
                 iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, bytes, seal
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
-            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 ORDER BY body.id
+            WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 0 ORDER BY body.id
             """
         )
-        try statement.bind(key.prefix, at: 1)
         guard try statement.step() else { return .nothing }
         if let sealing { return try verified(statement, key: key, request: request, sealing: sealing).unpacked }
         guard isSame(statement, key: key, request: request) else { return unreadable(statement, key: key) }

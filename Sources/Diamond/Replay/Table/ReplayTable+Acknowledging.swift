@@ -184,10 +184,7 @@ extension ReplayTable {
         code: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("SELECT 1 FROM attempt WHERE job = ? AND code = ?")
-        try statement.bind(id, at: 1)
-        try statement.bind(code, at: 2)
-        return try statement.step()
+        try connection.hasRow("SELECT 1 FROM attempt WHERE job = \(id) AND code = \(code)")
     }
 
     private static let storedFailures: Int64 = 10
@@ -201,38 +198,24 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        let sealed = try connection.sealing?.sealed(Data(message.utf8), .failure, of: "\(id) \(code)")
+        try connection.run(
             """
             INSERT INTO attempt (job, number, started_at, ended_at, code, message, details)
-            VALUES (?1, 1 + min(ifnull((SELECT number FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1), 0), 1 << 53),
-                ?2, ?3, ?4, ?5, ?6)
+            VALUES (\(id),
+                1 + min(ifnull((SELECT number FROM attempt WHERE job = \(id) ORDER BY id DESC LIMIT 1), 0), 1 << 53),
+                \(startedAt), \(ledger.now), \(code), \(sealed == nil ? message : ""), \(sealed))
             """
         )
-        try statement.bind(id, at: 1)
-        try statement.bind(startedAt, at: 2)
-        try statement.bind(ledger.now, at: 3)
-        try statement.bind(code, at: 4)
-        if let sealing = connection.sealing {
-            try statement.bind("", at: 5)
-            try statement.bind(sealing.sealed(Data(message.utf8), .failure, of: "\(id) \(code)"), at: 6)
-        } else {
-            try statement.bind(message, at: 5)
-        }
-        try statement.run()
-        let last = try connection.statement("UPDATE job SET failure = ?2 WHERE id = ?1 AND failure IS NOT ?2")
-        try last.bind(id, at: 1)
-        try last.bind(code, at: 2)
-        try last.run()
+        try connection.run("UPDATE job SET failure = \(code) WHERE id = \(id) AND failure IS NOT \(code)")
         // Deaths of owners stay as long as they count.
-        let removal = try connection.statement(
+        try connection.run(
             """
-            DELETE FROM attempt WHERE job = ?1 AND (code <> 'died' OR ended_at < ?3) AND id <= ifnull((
-                SELECT id FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2), -1)
+            DELETE FROM attempt
+            WHERE job = \(id) AND (code <> 'died' OR ended_at < \(ledger.now - ReplayRow.poisonWindow))
+                AND id <= ifnull((
+                    SELECT id FROM attempt WHERE job = \(id) ORDER BY id DESC LIMIT 1 OFFSET \(storedFailures)), -1)
             """
         )
-        try removal.bind(id, at: 1)
-        try removal.bind(storedFailures, at: 2)
-        try removal.bind(ledger.now - ReplayRow.poisonWindow, at: 3)
-        try removal.run()
     }
 }

@@ -72,11 +72,8 @@ extension ReplayTable {
             row.reason = .awaitingID
         }
         let expiry = policy.map(\.expiry) ?? ReplayPolicy.defaultExpiry
-        let statement = try connection.statement("UPDATE job SET expires_at = ? WHERE id = ?")
         row.expiresAt = expiry.map { ledger.now + $0.milliseconds }
-        try statement.bind(row.expiresAt, at: 1)
-        try statement.bind(row.id, at: 2)
-        try statement.run()
+        try connection.run("UPDATE job SET expires_at = \(row.expiresAt) WHERE id = \(row.id)")
         return policy
     }
 
@@ -84,14 +81,12 @@ extension ReplayTable {
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
+        try connection.hasRow(
             """
-            SELECT 1 FROM job WHERE unique_key = (SELECT unique_key FROM job WHERE id = ?1) AND unique_key IS NOT NULL
-                AND (unique_states >> state) & 1 AND id <> ?1
+            SELECT 1 FROM job WHERE unique_key = (SELECT unique_key FROM job WHERE id = \(id))
+                AND unique_key IS NOT NULL AND (unique_states >> state) & 1 AND id <> \(id)
             """
         )
-        try statement.bind(id, at: 1)
-        return try statement.step()
     }
 }
 

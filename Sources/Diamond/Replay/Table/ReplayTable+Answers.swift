@@ -20,9 +20,7 @@ extension ReplayTable {
         of id: Int64, reset isReset: Bool = false, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         if isReset { try deleteAnswer(of: id, on: connection) }
-        let statement = try connection.statement("INSERT INTO answer (job) VALUES (?) ON CONFLICT DO NOTHING")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("INSERT INTO answer (job) VALUES (\(id)) ON CONFLICT DO NOTHING")
     }
 
     /// Stores the answer to a job, if one is expected.
@@ -30,20 +28,13 @@ extension ReplayTable {
         _ answer: ReplayAnswer, of id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let answer = try connection.sealing?.sealed(answer, of: id) ?? answer
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE answer SET status = ?2, location = ?3, body = ?4, received_at = ?5, checksum = ?6, headers = ?7
-            WHERE job = ?1
+            UPDATE answer SET status = \(answer.status.code), location = \(answer.location), body = \(answer.body),
+                received_at = \(now), checksum = \(answer.checksum), headers = \(answer.headerBlock)
+            WHERE job = \(id)
             """
         )
-        try statement.bind(id, at: 1)
-        try statement.bind(Int64(answer.status.code), at: 2)
-        try statement.bind(answer.location, at: 3)
-        try statement.bind(answer.body, at: 4)
-        try statement.bind(now, at: 5)
-        try statement.bind(answer.checksum, at: 6)
-        try statement.bind(answer.headerBlock, at: 7)
-        try statement.run()
     }
 
     /// Returns the answer to a job; `nil` if none is expected, or it was deleted.
@@ -58,8 +49,7 @@ extension ReplayTable {
         of id: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> StoredAnswer? {
         let statement = try connection.statement(
-            "SELECT status, location, body, received_at, checksum, headers FROM answer WHERE job = ?")
-        try statement.bind(id, at: 1)
+            "SELECT status, location, body, received_at, checksum, headers FROM answer WHERE job = \(id)")
         guard try statement.step() else { return nil }
         guard let status = statement.optional(0) else { return StoredAnswer.none }
         guard (100...999).contains(status) else { return .damaged }
@@ -77,32 +67,24 @@ extension ReplayTable {
     static func jobsStoringAnswers(
         _ id: Int64? = nil, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [(job: ReplayJob, isConsumed: Bool)] {
-        let statement = try connection.statement(
-            composed: """
-                SELECT \(columns), (SELECT taken_at IS NOT NULL FROM answer WHERE answer.job = job.id) FROM job
-                WHERE id IN (SELECT answer.job FROM answer\(id == nil ? "" : " WHERE answer.job = ?")) ORDER BY id
-                """)
-        if let id { try statement.bind(id, at: 1) }
-        var jobs: [(ReplayJob, Bool)] = []
-        while try statement.step() {
-            jobs.append((try ReplayJob(statement, on: connection), statement.int64(columnCount) != 0))
+        let condition: SQL = if let id { "answer.job = \(id)" } else { "TRUE" }
+        let sql: SQL = """
+            SELECT \(sql: columns), (SELECT taken_at IS NOT NULL FROM answer WHERE answer.job = job.id) FROM job
+            WHERE id IN (SELECT answer.job FROM answer WHERE \(sql: condition)) ORDER BY id
+            """
+        return try connection.rows(sql) { (row) throws(SQLiteError) in
+            (try ReplayJob(row, on: connection), row.int64(columnCount) != 0)
         }
-        return jobs
     }
 
     /// Notes that an answer was consumed. It stays as long as its job.
     static func markConsumed(
         _ id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("UPDATE answer SET taken_at = ? WHERE job = ?")
-        try statement.bind(now, at: 1)
-        try statement.bind(id, at: 2)
-        try statement.run()
+        try connection.run("UPDATE answer SET taken_at = \(now) WHERE job = \(id)")
     }
 
     static func deleteAnswer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM answer WHERE job = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("DELETE FROM answer WHERE job = \(id)")
     }
 }

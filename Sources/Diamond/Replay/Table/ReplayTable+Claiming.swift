@@ -45,10 +45,7 @@ extension ReplayTable {
         at uptime: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("SELECT 1 FROM owner WHERE id = ? AND lease_until > ?")
-        try statement.bind(owner, at: 1)
-        try statement.bind(uptime, at: 2)
-        return try statement.step()
+        try connection.hasRow("SELECT 1 FROM owner WHERE id = \(owner) AND lease_until > \(uptime)")
     }
 
     /// Claims up to `limit` jobs that may be sent now.
@@ -188,10 +185,10 @@ extension ReplayTable {
         let statement = try connection.statement(
             """
             SELECT priority, turn, id, lane FROM job INDEXED BY job_of_identity
-            WHERE identity IS ? AND state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id
+            WHERE identity IS \(connection.stored(identity: identity)) AND state = 0 AND is_head = 1
+                ORDER BY priority DESC, turn, id
             """
         )
-        try statement.bind(connection.stored(identity: identity), at: 1)
         return try positions(limit, in: lanes, of: statement)
     }
 

@@ -81,32 +81,26 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE job SET state = ?2, reason = ?3, changed_at = ?4, owner = NULL, sent_at = NULL,
-                is_head = (ordering_key IS NULL OR (is_head = 1 AND is_strict = 1 AND ?2 <> 4))
-            WHERE id = ?1
+            UPDATE job SET state = \(state.rawValue), reason = \(reason.description), changed_at = \(ledger.now),
+                owner = NULL, sent_at = NULL,
+                is_head = (ordering_key IS NULL OR (is_head = 1 AND is_strict = 1 AND \(state.rawValue) <> 4))
+            WHERE id = \(row.id)
             """
         )
-        try statement.bind(row.id, at: 1)
-        try statement.bind(Int64(state.rawValue), at: 2)
-        try statement.bind(reason.description, at: 3)
-        try statement.bind(ledger.now, at: 4)
-        try statement.run()
     }
 
     /// Sets the head of each ordering key that has none. All keys are searched, because the key in the row of a damaged
     /// head may be wrong.
     static func updateHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
+        let keys = try connection.rows(
             """
             SELECT ordering_key FROM job
             WHERE ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4))
             GROUP BY ordering_key HAVING max(is_head) = 0
             """
-        )
-        var keys: [String] = []
-        while try statement.step() { keys.append(statement.text(0)) }
+        ) { $0.text(0) }
         for key in keys { try updateHead(of: key, on: connection) }
     }
 
@@ -151,9 +145,6 @@ extension ReplayTable {
     /// Returns a page of the ids of all jobs.
     package static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]
     {
-        let statement = try connection.statement("SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?")
-        try statement.bind(last, at: 1)
-        try statement.bind(batchSize, at: 2)
-        return try ids(in: statement)
+        try connection.integers("SELECT id FROM job WHERE id > \(last) ORDER BY id LIMIT \(batchSize)")
     }
 }

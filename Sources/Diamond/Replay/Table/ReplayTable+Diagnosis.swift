@@ -49,25 +49,21 @@ extension ReplayTable {
         besides owner: Int64? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
-        let statement = try connection.statement(
+        try connection.count(
             """
             SELECT (
                 SELECT count(*) FROM job INDEXED BY job_by_turn
-                WHERE state = 0 AND is_head = 1 AND run_at <= ?1 AND changed_at <= ?1
+                WHERE state = 0 AND is_head = 1 AND run_at <= \(now - unsentAge) AND changed_at <= \(now - unsentAge)
             ) + (
                 SELECT count(*) FROM job INDEXED BY job_by_time
-                WHERE state = 1 AND is_head = 1 AND run_at <= ?1 AND changed_at <= ?1
+                WHERE state = 1 AND is_head = 1 AND run_at <= \(now - unsentAge) AND changed_at <= \(now - unsentAge)
             )
             WHERE NOT EXISTS (
-                SELECT 1 FROM job INDEXED BY job_of_owner WHERE owner IS NOT NULL AND state = 2 AND owner IS NOT ?2
-                    AND owner IN (SELECT id FROM owner WHERE lease_until > ?3)
+                SELECT 1 FROM job INDEXED BY job_of_owner WHERE owner IS NOT NULL AND state = 2
+                    AND owner IS NOT \(owner) AND owner IN (SELECT id FROM owner WHERE lease_until > \(uptime))
             ) AND NOT EXISTS (SELECT 1 FROM hold WHERE kind IN ('queue', 'engine'))
             """
         )
-        try statement.bind(now - unsentAge, at: 1)
-        try statement.bind(owner, at: 2)
-        try statement.bind(uptime, at: 3)
-        return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
     package static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Settings {

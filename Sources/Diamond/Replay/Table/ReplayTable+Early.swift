@@ -31,14 +31,12 @@ extension ReplayTable {
         at now: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(search.sql)
-        try statement.bind(now, at: 1)
-        try statement.bind(retry.failureLimit(at: now), at: 2)
-        try statement.bind(limit, at: 3)
-        for (index, value) in search.values(on: connection).enumerated() {
-            try statement.bind(value, at: Int32(index + 4))
-        }
-        return try ids(in: statement)
+        try connection.integers(
+            """
+            SELECT id FROM job INDEXED BY \(sql: search.source(on: connection)) AND state = 1 AND is_head = 1
+                AND changed_at <= \(retry.failureLimit(at: now)) AND run_at > \(now) LIMIT \(limit)
+            """
+        )
     }
 
     /// Makes a batch of waiting jobs ready before their time.
@@ -67,43 +65,17 @@ extension ReplayTable {
 }
 
 extension EarlyRetry.Search {
-    /// The statement that finds the jobs. Its first bound values are the current time, the latest time of a failure,
-    /// and the limit. The ``values(on:)`` follow.
-    fileprivate var sql: StaticString {
+    /// Returns the index that finds the jobs, and the condition of the search.
+    fileprivate func source(on connection: borrowing SQLiteConnection) -> SQL {
         switch self {
-        case .failed:
+        case .failed(let code, let origin):
             """
-            SELECT id FROM job INDEXED BY job_early WHERE state = 1 AND is_head = 1 AND reason = 'backoff'
-                AND failure = ?4 AND origin = ?5 AND changed_at <= ?2 AND run_at > ?1 LIMIT ?3
+            job_early WHERE reason = 'backoff' AND failure = \(code) AND origin = \(connection.stored(origin: origin))
             """
-        case .failedAnywhere:
-            """
-            SELECT id FROM job INDEXED BY job_early WHERE state = 1 AND is_head = 1 AND reason = 'backoff'
-                AND failure = ?4 AND changed_at <= ?2 AND run_at > ?1 LIMIT ?3
-            """
-        case .backoff:
-            """
-            SELECT id FROM job INDEXED BY job_early WHERE state = 1 AND is_head = 1 AND reason = 'backoff'
-                AND changed_at <= ?2 AND run_at > ?1 LIMIT ?3
-            """
-        case .offline:
-            """
-            SELECT id FROM job INDEXED BY job_offline WHERE state = 1 AND is_head = 1 AND reason = 'offline'
-                AND changed_at <= ?2 AND run_at > ?1 LIMIT ?3
-            """
-        case .released:
-            """
-            SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND is_head = 1 AND reason = 'released'
-                AND failure IS NOT NULL AND changed_at <= ?2 AND run_at > ?1 LIMIT ?3
-            """
-        }
-    }
-
-    fileprivate func values(on connection: borrowing SQLiteConnection) -> [String] {
-        switch self {
-        case .failed(let code, let origin): [code, connection.stored(origin: origin)]
-        case .failedAnywhere(let code): [code]
-        case .backoff, .offline, .released: []
+        case .failedAnywhere(let code): "job_early WHERE reason = 'backoff' AND failure = \(code)"
+        case .backoff: "job_early WHERE reason = 'backoff'"
+        case .offline: "job_offline WHERE reason = 'offline'"
+        case .released: "job_by_time WHERE reason = 'released' AND failure IS NOT NULL"
         }
     }
 }

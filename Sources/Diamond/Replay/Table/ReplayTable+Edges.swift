@@ -19,10 +19,9 @@ extension ReplayTable {
         let statement = try connection.statement(
             """
             SELECT id, state, reason, EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id) FROM job
-            WHERE creates = ? AND creates <> ''
+            WHERE creates = \(name) AND creates <> ''
             """
         )
-        try statement.bind(name, at: 1)
         var done: [Int64] = []
         var isAwaited = false
         var hasFailed = false
@@ -56,18 +55,12 @@ extension ReplayTable {
     static func names(awaitedBy id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError)
         -> [String]
     {
-        let statement = try connection.statement("SELECT name FROM edge WHERE job = ? ORDER BY name")
-        try statement.bind(id, at: 1)
-        var names: [String] = []
-        while try statement.step() { names.append(statement.text(0)) }
-        return names
+        try connection.rows("SELECT name FROM edge WHERE job = \(id) ORDER BY name") { $0.text(0) }
     }
 
     /// Returns the jobs that wait for the id of an object, in order.
     static func jobs(awaiting name: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement("SELECT job FROM edge WHERE name = ? ORDER BY job")
-        try statement.bind(name, at: 1)
-        return try ids(in: statement)
+        try connection.integers("SELECT job FROM edge WHERE name = \(name) ORDER BY job")
     }
 
     // MARK: Adding
@@ -105,10 +98,9 @@ extension ReplayTable {
         var seen = Set(names)
         while let (name, path) = open.popLast() {
             if name == target { return path }
-            let statement = try connection.statement(
-                "SELECT id FROM job WHERE creates = ? AND creates <> '' AND state <> 4")
-            try statement.bind(name, at: 1)
-            for id in try ids(in: statement) {
+            let creators = try connection.integers(
+                "SELECT id FROM job WHERE creates = \(name) AND creates <> '' AND state <> 4")
+            for id in creators {
                 for next in try Self.names(awaitedBy: id, on: connection) where seen.insert(next).inserted {
                     open.append((next, path + [id]))
                 }
@@ -121,9 +113,7 @@ extension ReplayTable {
     static func link(
         _ policy: ReplayPolicy, to id: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM edge WHERE job = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("DELETE FROM edge WHERE job = \(id)")
         for name in policy.awaits.sorted() {
             try addEdge(from: id, to: connection.stored(name, .object), on: connection)
         }
@@ -139,19 +129,13 @@ extension ReplayTable {
     static func addEdge(
         from id: Int64, to name: String, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT INTO edge (job, name) VALUES (?, ?) ON CONFLICT DO NOTHING")
-        try statement.bind(id, at: 1)
-        try statement.bind(name, at: 2)
-        try statement.run()
+        try connection.run("INSERT INTO edge (job, name) VALUES (\(id), \(name)) ON CONFLICT DO NOTHING")
     }
 
     private static func removeEdge(
         from id: Int64, to name: String, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM edge WHERE job = ? AND name = ?")
-        try statement.bind(id, at: 1)
-        try statement.bind(name, at: 2)
-        try statement.run()
+        try connection.run("DELETE FROM edge WHERE job = \(id) AND name = \(name)")
     }
 
     // MARK: Ids
@@ -176,10 +160,9 @@ extension ReplayTable {
     ) throws(SQLiteError) {
         let name = connection.stored(localID, .object)
         let ids = [localID: id]
-        let creators = try connection.statement(
-            "SELECT id FROM job WHERE creates = ? AND creates <> '' AND state = 4 AND reason = 'finished'")
-        try creators.bind(name, at: 1)
-        for creator in try Self.ids(in: creators) {
+        let creators = try connection.integers(
+            "SELECT id FROM job WHERE creates = \(name) AND creates <> '' AND state = 4 AND reason = 'finished'")
+        for creator in creators {
             try note(id, inMetadataOf: creator, on: connection)
             ledger.touch(creator)
         }
@@ -209,11 +192,8 @@ extension ReplayTable {
         guard var details = try details(of: creator, on: connection) else { return }
         details.metadata = text(.object(members))
         let stored = try StoredDetails(details, uniqueKey: nil, request: Data(), of: creator, on: connection)
-        let statement = try connection.statement("UPDATE job SET metadata = ?2, details = ?3 WHERE id = ?1")
-        try statement.bind(creator, at: 1)
-        try statement.bind(stored.columns.metadata, at: 2)
-        try statement.bind(stored.sealed, at: 3)
-        try statement.run()
+        try connection.run(
+            "UPDATE job SET metadata = \(stored.columns.metadata), details = \(stored.sealed) WHERE id = \(creator)")
     }
 
     /// Puts ids into the request of a job, and into what is shown of it.
@@ -239,19 +219,14 @@ extension ReplayTable {
         details.metadata = text(.object(request.replay.metadata))
         let stored = try StoredDetails(details, uniqueKey: nil, request: json, of: row.id, on: connection)
         row.digest = ReplayRow.digest(of: stored.request)
-        let statement = try connection.statement(
-            "UPDATE job SET url = ?2, metadata = ?3, details = ?4, digest = ?5, checksum = ?6 WHERE id = ?1")
-        try statement.bind(row.id, at: 1)
-        try statement.bind(stored.columns.url, at: 2)
-        try statement.bind(stored.columns.metadata, at: 3)
-        try statement.bind(stored.sealed, at: 4)
-        try statement.bind(row.digest, at: 5)
-        try statement.bind(row.checksum, at: 6)
-        try statement.run()
-        let payload = try connection.statement("UPDATE payload SET request = ?2 WHERE job = ?1")
-        try payload.bind(row.id, at: 1)
-        try payload.bind(stored.request, at: 2)
-        try payload.run()
+        try connection.run(
+            """
+            UPDATE job SET url = \(stored.columns.url), metadata = \(stored.columns.metadata),
+                details = \(stored.sealed), digest = \(row.digest), checksum = \(row.checksum)
+            WHERE id = \(row.id)
+            """
+        )
+        try connection.run("UPDATE payload SET request = \(stored.request) WHERE job = \(row.id)")
         return true
     }
 

@@ -55,9 +55,7 @@ extension ReplayTable {
         guard recorded >= limit else { return recorded }
         let count = try connection.integer("SELECT count(*) FROM job WHERE state < 4")
         guard count != recorded else { return count }
-        try connection.statement(
-            "UPDATE census SET count = (SELECT count(*) FROM job WHERE job.state = census.state)"
-        ).run()
+        try connection.run("UPDATE census SET count = (SELECT count(*) FROM job WHERE job.state = census.state)")
         return count
     }
 
@@ -78,22 +76,6 @@ extension ReplayTable {
 
     // MARK: Rows
 
-    static func bindRequest(
-        _ draft: ReplayDraft,
-        _ stored: StoredDetails,
-        to statement: borrowing SQLiteStatement
-    ) throws(SQLiteError) {
-        try statement.bind(draft.method, at: 2)
-        try statement.bind(stored.columns.url, at: 3)
-        try statement.bind(stored.columns.host, at: 4)
-        try statement.bind(stored.columns.tags, at: 5)
-        try statement.bind(stored.columns.metadata, at: 6)
-        try statement.bind(draft.isIdempotent, at: 7)
-        try statement.bind(stored.columns.idempotencyKey, at: 8)
-        try statement.bind(draft.keyLifetime, at: 9)
-        try statement.bind(stored.columns.kind, at: 10)
-    }
-
     static func text(_ value: JSONValue) -> String {
         // Only a number that is not finite has no JSON text. JSON cannot contain one, but Swift code can create one.
         (try? value.written()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
@@ -101,9 +83,7 @@ extension ReplayTable {
 
     /// Returns the stored bytes of a job's request, which may be sealed; none if they are missing.
     static func storedRequest(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data {
-        let statement = try connection.statement("SELECT request FROM payload WHERE job = ?")
-        try statement.bind(id, at: 1)
-        return try statement.step() ? statement.data(0) : Data()
+        try connection.first("SELECT request FROM payload WHERE job = \(id)") { $0.data(0) } ?? Data()
     }
 
     private static func insert(
@@ -140,46 +120,28 @@ extension ReplayTable {
             token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
             // The time may come from a wall clock that was ahead. Then a key's lifetime would begin in the future.
             unknownAt: draft.history.unknownAt.map { min($0, ledger.now).clamped(to: ReplayRow.sensible) })
-        let statement = try connection.statement(
+        let creates = connection.stored(draft.policy.creates)
+        let columns = stored.columns
+        try connection.run(
             """
-            INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, kind,
-                reason, identity, ordering_key, is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at,
-                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane, is_held, id, digest, checksum,
-                details, creates)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, (SELECT last FROM turn), ?17,
-                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)
+            INSERT INTO job (id, state, reason, method, url, host,
+                tags, metadata, is_idempotent, idempotency_key,
+                key_lifetime, kind, identity, ordering_key, is_strict, is_head,
+                priority, turn, run_at, expires_at,
+                enqueued_at, changed_at, attempt_limit, token, owner,
+                unknown_at, unique_key, lane, is_held, digest,
+                checksum, details, creates)
+            VALUES (\(id), \(state.rawValue), \(reason.description), \(draft.method), \(columns.url), \(columns.host),
+                \(columns.tags), \(columns.metadata), \(draft.isIdempotent), \(columns.idempotencyKey),
+                \(draft.keyLifetime), \(columns.kind), \(identity), \(key), \(row.isStrict), \(isHead),
+                \(draft.policy.priority), (SELECT last FROM turn), \(row.runAt), \(row.expiresAt),
+                \(ledger.now), \(ledger.now), \(row.attemptLimit), \(row.token), \(row.owner),
+                \(row.unknownAt), \(row.uniqueKey), \(draft.lane), \(row.isHeld), \(row.digest),
+                \(row.checksum), \(stored.sealed), \(creates))
             """
         )
-        try statement.bind(Int64(state.rawValue), at: 1)
-        try bindRequest(draft, stored, to: statement)
-        try statement.bind(reason.description, at: 11)
-        try statement.bind(identity, at: 12)
-        try statement.bind(key, at: 13)
-        try statement.bind(draft.policy.order == .strict, at: 14)
-        try statement.bind(isHead, at: 15)
-        try statement.bind(Int64(draft.policy.priority), at: 16)
-        try statement.bind(row.runAt, at: 17)
-        try statement.bind(row.expiresAt, at: 18)
-        try statement.bind(ledger.now, at: 19)
-        try statement.bind(Int64(row.attemptLimit), at: 20)
-        try statement.bind(row.token, at: 21)
-        try statement.bind(row.owner, at: 22)
-        try statement.bind(row.unknownAt, at: 23)
-        try statement.bind(row.uniqueKey, at: 24)
-        try statement.bind(draft.lane, at: 25)
-        try statement.bind(row.isHeld, at: 26)
-        try statement.bind(row.id, at: 27)
-        try statement.bind(row.digest, at: 28)
-        try statement.bind(row.checksum, at: 29)
-        try statement.bind(stored.sealed, at: 30)
-        let creates = connection.stored(draft.policy.creates)
-        try statement.bind(creates, at: 31)
-        try statement.run()
-        let payload = try connection.statement("INSERT INTO payload (job, request, call) VALUES (?, ?, ?)")
-        try payload.bind(id, at: 1)
-        try payload.bind(stored.request, at: 2)
-        try payload.bind(stored.columns.call, at: 3)
-        try payload.run()
+        try connection.run(
+            "INSERT INTO payload (job, request, call) VALUES (\(id), \(stored.request), \(columns.call))")
         if draft.policy.storesAnswer { try expectAnswer(of: id, on: connection) }
         ledger.note(.enqueue, of: id, from: nil, to: state, reason: reason)
         try apply(draft.history, to: id, on: connection, ledger: &ledger)
@@ -212,9 +174,7 @@ extension ReplayTable {
     }
 
     private static func hasHead(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("SELECT 1 FROM job WHERE ordering_key = ? AND is_head = 1")
-        try statement.bind(key, at: 1)
-        return try statement.step()
+        try connection.hasRow("SELECT 1 FROM job WHERE ordering_key = \(key) AND is_head = 1")
     }
 
     /// Applies the attempts made before the job was added. They count like the job's own.

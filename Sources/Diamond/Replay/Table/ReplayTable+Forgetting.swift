@@ -27,9 +27,7 @@ extension ReplayTable {
             for id in oldest {
                 // The state of a damaged row may be wrong.
                 guard try isDeletable(id, on: connection, ledger: &ledger) else { continue }
-                let statement = try connection.statement("DELETE FROM job WHERE id = ?")
-                try statement.bind(id, at: 1)
-                try statement.run()
+                try connection.run("DELETE FROM job WHERE id = \(id)")
                 ledger.note(.forget, of: id, from: state, to: nil, reason: .expired)
             }
             isMore = isMore || oldest.count >= batchSize
@@ -50,10 +48,12 @@ extension ReplayTable {
     // Limited by number, not by age, so that a clock that is far ahead deletes at most one hour. Grouped, because
     // SQLite 3.40 ignores the OFFSET of a DISTINCT subquery.
     private static func deleteOldestHours(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour GROUP BY hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
-        try statement.bind(storedHours, at: 1)
-        try statement.run()
+        try connection.run(
+            """
+            DELETE FROM hour WHERE hour <= (
+                SELECT hour FROM hour GROUP BY hour ORDER BY hour DESC LIMIT 1 OFFSET \(storedHours))
+            """
+        )
     }
 
     private static func doneCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
@@ -75,30 +75,23 @@ extension ReplayTable {
         atMost limit: Int = .max,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(
+        try connection.integers(
             """
-            SELECT id FROM job WHERE state = ?1 AND changed_at < ?2
+            SELECT id FROM job WHERE state = \(state.rawValue) AND changed_at < \(time)
                 AND (state = 4 OR is_strict = 0 OR ordering_key IS NULL)
                 AND NOT EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id AND taken_at IS NULL)
                 AND NOT EXISTS (SELECT 1 FROM edge JOIN job AS other ON other.id = edge.job
                     WHERE edge.name = job.creates AND other.state < 4)
-            ORDER BY changed_at LIMIT ?3
+            ORDER BY changed_at LIMIT \(min(Int64(limit), batchSize))
             """
         )
-        try statement.bind(Int64(state.rawValue), at: 1)
-        try statement.bind(time, at: 2)
-        try statement.bind(min(Int64(limit), batchSize), at: 3)
-        return try ids(in: statement)
     }
 
     // MARK: Signing out
 
     /// Returns the identities that have signed out, as they are in their columns.
     static func signedOut(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
-        let statement = try connection.statement("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out = 1")
-        var names: [String] = []
-        while try statement.step() { names.append(statement.text(0)) }
-        return names
+        try connection.rows("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out = 1") { $0.text(0) }
     }
 
     /// Returns a batch of the jobs of an identity to delete after it has signed out, in the order of their ids.
@@ -113,22 +106,17 @@ extension ReplayTable {
         after last: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(
+        try connection.integers(
             """
-            SELECT id FROM job NOT INDEXED WHERE id > ?1 AND identity = ?2 AND (?3 OR (
+            SELECT id FROM job NOT INDEXED WHERE id > \(last) AND identity = \(identity) AND (\(includesOpen) OR (
                 state > 3
                 AND NOT (state > 4 AND is_strict = 1 AND EXISTS (
                     SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state < 4))
                 AND NOT EXISTS (SELECT 1 FROM edge JOIN job AS other ON other.id = edge.job
                     WHERE edge.name = job.creates AND other.state < 4)))
-            ORDER BY id LIMIT ?4
+            ORDER BY id LIMIT \(batchSize)
             """
         )
-        try statement.bind(last, at: 1)
-        try statement.bind(identity, at: 2)
-        try statement.bind(includesOpen, at: 3)
-        try statement.bind(batchSize, at: 4)
-        return try ids(in: statement)
     }
 
     /// Deletes jobs, with their requests, answers and failures. An owner that runs one of them has lost it.
@@ -142,9 +130,7 @@ extension ReplayTable {
         for id in ids {
             guard let stored = try storedRow(id, on: connection) else { continue }
             if !stored.isIntact { try reindex(on: connection, ledger: &ledger) }
-            let statement = try connection.statement("DELETE FROM job WHERE id = ?")
-            try statement.bind(id, at: 1)
-            try statement.run()
+            try connection.run("DELETE FROM job WHERE id = \(id)")
             ledger.note(.forget, of: id, from: stored.row.state, to: nil, reason: .signedOut)
             if let key = stored.row.orderingKey { keys.insert(key) }
             objects.insert(stored.row.creates)

@@ -14,21 +14,15 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        let stored = try StoredHold(hold, reason: reason, on: connection)
+        try connection.run(
             """
-            INSERT INTO hold (kind, name, reason, since, is_sign_out, details) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO hold (kind, name, reason, since, is_sign_out, details)
+            VALUES (\(hold.kind), \(stored.name), \(stored.reason), \(ledger.now), \(isSignOut), \(stored.details))
             ON CONFLICT (kind, name) DO UPDATE SET reason = excluded.reason,
                 is_sign_out = max(is_sign_out, excluded.is_sign_out), details = excluded.details
             """
         )
-        let stored = try StoredHold(hold, reason: reason, on: connection)
-        try statement.bind(hold.kind, at: 1)
-        try statement.bind(stored.name, at: 2)
-        try statement.bind(stored.reason, at: 3)
-        try statement.bind(ledger.now, at: 4)
-        try statement.bind(isSignOut, at: 5)
-        try statement.bind(stored.details, at: 6)
-        try statement.run()
     }
 
     /// Removes a hold. If it is a hold on an identity, jobs that wait for the identity to sign in no longer wait.
@@ -38,31 +32,28 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         if case .identity(let name) = hold {
-            let signIn = try connection.statement(
-                "SELECT id FROM job WHERE state = 3 AND reason = 'unauthorized' AND identity = ?")
-            try signIn.bind(connection.stored(name, .identity), at: 1)
-            for id in try ids(in: signIn) {
+            let signIn: SQL = """
+                SELECT id FROM job WHERE state = 3 AND reason = 'unauthorized'
+                    AND identity = \(connection.stored(name, .identity))
+                """
+            for id in try connection.integers(signIn) {
                 guard var row = try checkedRow(id, on: connection, ledger: &ledger) else { continue }
                 row.isHeld = false
                 row.reason = .held
                 try saveHeld(row, on: connection)
             }
         }
-        let statement = try connection.statement("DELETE FROM hold WHERE kind = ? AND name = ?")
-        try statement.bind(hold.kind, at: 1)
-        try statement.bind(hold.storedName(on: connection), at: 2)
-        try statement.run()
+        try connection.run("DELETE FROM hold WHERE kind = \(hold.kind) AND name = \(hold.storedName(on: connection))")
     }
 
     /// Writes whether the job itself is held. This is no transition: the job's state stays held.
     private static func saveHeld(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "UPDATE job SET is_held = ?2, reason = ?3, checksum = ?4 WHERE id = ?1")
-        try statement.bind(row.id, at: 1)
-        try statement.bind(row.isHeld, at: 2)
-        try statement.bind(row.reason.description, at: 3)
-        try statement.bind(row.checksum, at: 4)
-        try statement.run()
+        try connection.run(
+            """
+            UPDATE job SET is_held = \(row.isHeld), reason = \(row.reason.description), checksum = \(row.checksum)
+            WHERE id = \(row.id)
+            """
+        )
     }
 
     /// Holds the given jobs that are ready or waiting and covered by a hold.
@@ -155,34 +146,28 @@ extension ReplayTable {
     ) throws(SQLiteError) -> [Int64] {
         guard !hold.isWhole else { return [] }
         // Reads the table in the order of ids. An index over states would have to be sorted for each batch.
-        let statement = try connection.statement(
+        return try connection.integers(
             """
-            SELECT id FROM job NOT INDEXED WHERE id > ?1 AND state IN (?2, ?3)
-                AND CASE ?4 WHEN 'key' THEN ordering_key WHEN 'identity' THEN identity WHEN 'lane' THEN lane END = ?5
-            ORDER BY id LIMIT ?6
+            SELECT id FROM job NOT INDEXED WHERE id > \(last)
+                AND state IN (\(states.first?.rawValue), \(states.last?.rawValue))
+                AND CASE \(hold.kind)
+                    WHEN 'key' THEN ordering_key WHEN 'identity' THEN identity WHEN 'lane' THEN lane
+                END = \(hold.storedName(on: connection))
+            ORDER BY id LIMIT \(batchSize)
             """
         )
-        try statement.bind(last, at: 1)
-        try statement.bind(Int64(states.first?.rawValue ?? -1), at: 2)
-        try statement.bind(Int64(states.last?.rawValue ?? -1), at: 3)
-        try statement.bind(hold.kind, at: 4)
-        try statement.bind(hold.storedName(on: connection), at: 5)
-        try statement.bind(batchSize, at: 6)
-        return try ids(in: statement)
     }
 
     /// Returns held jobs that no hold covers. The process that ended their hold died before it released them.
     static func orphans(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(
+        try connection.integers(
             """
             SELECT id FROM job WHERE state = 3 AND is_held = 0 AND NOT EXISTS (
                 SELECT 1 FROM hold
                 WHERE (kind, name) IN (VALUES ('key', ordering_key), ('identity', identity), ('lane', lane)))
-            LIMIT ?
+            LIMIT \(batchSize)
             """
         )
-        try statement.bind(batchSize, at: 1)
-        return try ids(in: statement)
     }
 }
 

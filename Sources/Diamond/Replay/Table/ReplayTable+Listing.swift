@@ -3,7 +3,7 @@ import Foundation
 
 /// Reading jobs for display.
 extension ReplayTable {
-    static let columns = """
+    static let columns: SQL = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
         kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
         status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END, details,
@@ -15,9 +15,9 @@ extension ReplayTable {
     static let columnCount: Int32 = 29
 
     static func job(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob? {
-        let statement = try connection.statement(composed: "SELECT \(columns) FROM job WHERE id = ?")
-        try statement.bind(id, at: 1)
-        return try statement.step() ? ReplayJob(statement, on: connection) : nil
+        try connection.first("SELECT \(sql: columns) FROM job WHERE id = \(id)") { (row) throws(SQLiteError) in
+            try ReplayJob(row, on: connection)
+        }
     }
 
     /// Returns the jobs that match a filter, in the order of their ids.
@@ -28,27 +28,19 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
         let statement = try connection.statement(
-            composed: """
-                SELECT \(columns) FROM job NOT INDEXED WHERE id > ?1 AND \(filter.condition) ORDER BY id LIMIT ?2
+            once: """
+                SELECT \(sql: columns) FROM job NOT INDEXED
+                WHERE id > \(id) AND \(sql: filter.condition(on: connection)) ORDER BY id LIMIT \(limit)
                 """)
-        try statement.bind(id, at: 1)
-        try statement.bind(Int64(limit), at: 2)
-        for (index, value) in filter.values(on: connection).enumerated() {
-            try statement.bind(value, at: Int32(index + 3))
-        }
-        var jobs: [ReplayJob] = []
-        while try statement.step() { jobs.append(try ReplayJob(statement, on: connection)) }
-        return jobs
+        return try statement.rows { (row) throws(SQLiteError) in try ReplayJob(row, on: connection) }
     }
 
     static func count(
         _ filter: ReplayFilter,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
-        let statement = try connection.statement(composed: "SELECT count(*) FROM job WHERE \(filter.condition)")
-        for (index, value) in filter.values(on: connection).enumerated() {
-            try statement.bind(value, at: Int32(index + 3))
-        }
+        let statement = try connection.statement(
+            once: "SELECT count(*) FROM job WHERE \(sql: filter.condition(on: connection))")
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
@@ -57,8 +49,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayFailure] {
         let statement = try connection.statement(
-            "SELECT number, started_at, ended_at, code, message, details FROM attempt WHERE job = ? ORDER BY id")
-        try statement.bind(id, at: 1)
+            "SELECT number, started_at, ended_at, code, message, details FROM attempt WHERE job = \(id) ORDER BY id")
         var failures: [ReplayFailure] = []
         while try statement.step() {
             let code = statement.text(3)
@@ -80,7 +71,7 @@ extension ReplayTable {
     }
 
     /// The SQL condition for the jobs without an identity, and of those that have not signed out.
-    static let isSignedIn = """
+    static let isSignedIn: SQL = """
         NOT EXISTS (SELECT 1 FROM hold WHERE kind = 'identity' AND hold.name = job.identity AND is_sign_out = 1)
         """
 
@@ -107,14 +98,11 @@ extension ReplayTable {
             SELECT head.id, (SELECT count(*) FROM job WHERE ordering_key = head.ordering_key AND ordering_key IS NOT NULL
                 AND (state < 4 OR (is_strict = 1 AND state > 4)))
             FROM job AS head INDEXED BY job_head WHERE head.ordering_key IS NOT NULL AND head.is_head = 1
-                AND (?2 = 0 OR head.state IN (3, 5, 6)) AND (?3 = 1 OR NOT EXISTS (
+                AND (\(onlyBlocked) = 0 OR head.state IN (3, 5, 6)) AND (\(includesSignedOut) = 1 OR NOT EXISTS (
                     SELECT 1 FROM hold WHERE kind = 'identity' AND hold.name = head.identity AND is_sign_out = 1))
-            ORDER BY head.ordering_key LIMIT ?1
+            ORDER BY head.ordering_key LIMIT \(limit)
             """
         )
-        try statement.bind(Int64(limit), at: 1)
-        try statement.bind(onlyBlocked, at: 2)
-        try statement.bind(includesSignedOut, at: 3)
         var heads: [KeyHead] = []
         while try statement.step() {
             heads.append(KeyHead(head: statement.int64(0), count: Int(statement.int64(1))))
@@ -137,8 +125,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [HourRow] {
         let statement = try connection.statement(
-            "SELECT hour, verb, max(0, min(count, 1 << 40)) FROM hour WHERE hour >= ? ORDER BY hour, verb")
-        try statement.bind(hour, at: 1)
+            "SELECT hour, verb, max(0, min(count, 1 << 40)) FROM hour WHERE hour >= \(hour) ORDER BY hour, verb")
         var hours: [HourRow] = []
         while try statement.step() {
             hours.append(
@@ -151,46 +138,39 @@ extension ReplayTable {
 }
 
 extension ReplayFilter {
-    /// The SQL condition of the filter. Its ``values`` are bound from the third parameter on.
-    var condition: String { (["TRUE"] + conditions().map(\.sql)).numbered }
-
-    func values(on connection: borrowing SQLiteConnection) -> [String] {
-        conditions(sealedBy: connection.sealing).compactMap(\.value)
-    }
-
-    /// - Parameter sealing: the sealing of the queue; `nil` for a queue in clear.
-    private func conditions(sealedBy sealing: ReplaySealing? = nil) -> [(sql: String, value: String?)] {
-        func stored(_ name: String, _ column: ReplaySealing.Column) -> String {
-            sealing?.digest(of: name, column) ?? name
-        }
-        var conditions: [(String, String?)] = []
+    /// Returns the SQL condition of the filter.
+    func condition(on connection: borrowing SQLiteConnection) -> SQL {
+        var condition: SQL = "TRUE"
         if !states.isEmpty {
-            let numbers = states.map { String($0.rawValue) }.sorted().joined(separator: ", ")
-            conditions.append(("state IN (\(numbers))", nil))
+            // As literals, which partial indexes need.
+            let numbers = states.sorted { $0.rawValue < $1.rawValue }.map(\.literal)
+            condition.append(" AND state IN (\(sql: numbers.joined(by: ", ")))")
         }
-        if let orderingKey { conditions.append(("ordering_key = ?", stored(orderingKey, .key))) }
-        if let identity { conditions.append(("identity = ?", stored(identity, .identity))) }
-        if let host { conditions.append(("host = ?", stored(host.lowercased(), .host))) }
+        if let orderingKey { condition.append(" AND ordering_key = \(connection.stored(orderingKey, .key))") }
+        if let identity { condition.append(" AND identity = \(connection.stored(identity, .identity))") }
+        if let host { condition.append(" AND host = \(connection.stored(host.lowercased(), .host))") }
         if let tag {
-            conditions.append(("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", stored(tag, .tag)))
+            let name = connection.stored(tag, .tag)
+            condition.append(" AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = \(name))")
         }
-        if let enqueuedBefore {
-            conditions.append(("enqueued_at < CAST(? AS INTEGER)", String(enqueuedBefore.milliseconds)))
-        }
-        if identity == nil, !includesSignedOut { conditions.append((ReplayTable.isSignedIn, nil)) }
-        return conditions
+        if let enqueuedBefore { condition.append(" AND enqueued_at < \(enqueuedBefore.milliseconds)") }
+        if identity == nil, !includesSignedOut { condition.append(" AND \(sql: ReplayTable.isSignedIn)") }
+        return condition
     }
 }
 
-extension [String] {
-    /// The conditions joined by `AND`, with their parameters numbered from 3 on.
-    fileprivate var numbered: String {
-        var number = 2
-        return map { condition in
-            guard condition.contains("?") else { return condition }
-            number += 1
-            return condition.replacing("?", with: "?\(number)")
-        }.joined(separator: " AND ")
+extension ReplayState {
+    /// The number in SQL.
+    fileprivate var literal: SQL {
+        switch self {
+        case .ready: "0"
+        case .waiting: "1"
+        case .running: "2"
+        case .held: "3"
+        case .done: "4"
+        case .dead: "5"
+        case .needsReview: "6"
+        }
     }
 }
 

@@ -4,8 +4,8 @@ import DiamondSQLite
 extension ReplayTable {
     /// Computes the checksums of the jobs that have none, and notes the codes of their last failed attempts.
     static func seal(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("SELECT id FROM job WHERE digest = 0 AND checksum = 0")
-        for id in try ids(in: statement) {
+        let ids = try connection.integers("SELECT id FROM job WHERE digest = 0 AND checksum = 0")
+        for id in ids {
             guard let stored = try storedRow(id, withRequest: true, on: connection) else { continue }
             var row = stored.row
             row.digest = ReplayRow.digest(of: stored.request)
@@ -14,17 +14,13 @@ extension ReplayTable {
     }
 
     private static func seal(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE job SET digest = ?2, checksum = ?3,
-                failure = (SELECT code FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1)
-            WHERE id = ?1
+            UPDATE job SET digest = \(row.digest), checksum = \(row.checksum),
+                failure = (SELECT code FROM attempt WHERE job = \(row.id) ORDER BY id DESC LIMIT 1)
+            WHERE id = \(row.id)
             """
         )
-        try statement.bind(row.id, at: 1)
-        try statement.bind(row.digest, at: 2)
-        try statement.bind(row.checksum, at: 3)
-        try statement.run()
     }
 
     // MARK: Objects without an id
@@ -46,10 +42,8 @@ extension ReplayTable {
             if case .string(let localID)? = metadata["localID"], metadata["model"] != nil {
                 name = connection.stored(localID, .object)
             }
-            let update = try connection.statement("UPDATE job SET creates = ? WHERE id = ?")
-            try update.bind(metadata["call"] == "create" ? name ?? "" : "", at: 1)
-            try update.bind(id, at: 2)
-            try update.run()
+            let creates = metadata["call"] == "create" ? name ?? "" : ""
+            try connection.run("UPDATE job SET creates = \(creates) WHERE id = \(id)")
             if reason == "awaitingID", let name { try addEdge(from: id, to: name, on: connection) }
         }
     }

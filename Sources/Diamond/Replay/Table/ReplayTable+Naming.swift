@@ -21,14 +21,13 @@ extension ReplayTable {
 
     /// Returns the id of the job that has a unique name now; `nil` for none.
     static func jobID(named key: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
-        let statement = try connection.statement(
+        try connection.first(
             """
             SELECT id FROM job
-            WHERE unique_key = ? AND unique_key IS NOT NULL AND (unique_states >> state) & 1
+            WHERE unique_key = \(connection.stored(uniqueKey: key)) AND unique_key IS NOT NULL
+                AND (unique_states >> state) & 1
             """
         )
-        try statement.bind(connection.stored(uniqueKey: key), at: 1)
-        return try statement.step() ? statement.int64(0) : nil
     }
 
     /// Applies the uniqueness policy of a draft to the job that has its unique name.
@@ -89,16 +88,12 @@ extension ReplayTable {
 
     /// Gives a job its unique name again, for the states 0 to 3 (the open ones). No other job may have it.
     static func claimName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("UPDATE job SET unique_states = 15 WHERE id = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("UPDATE job SET unique_states = 15 WHERE id = \(id)")
     }
 
     /// Takes the unique name from a job, so that another one can have it.
     static func releaseName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("UPDATE job SET unique_states = 0 WHERE id = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("UPDATE job SET unique_states = 0 WHERE id = \(id)")
     }
 
     /// Discards a job that was not sent, and has been replaced.
@@ -121,33 +116,28 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            """
-            UPDATE job SET method = ?2, url = ?3, host = ?4, tags = ?5, metadata = ?6, is_idempotent = ?7,
-                idempotency_key = ?8, key_lifetime = ?9, kind = ?10, expires_at = ?11, attempt_limit = ?12, priority = ?13,
-                digest = ?14, details = ?15, creates = ?16
-            WHERE id = ?1
-            """
-        )
         let stored = try StoredDetails(
             ReplayDetails(draft), uniqueKey: draft.uniqueKey, request: draft.request, of: row.id, on: connection)
-        try statement.bind(row.id, at: 1)
-        try bindRequest(draft, stored, to: statement)
+        let columns = stored.columns
         // The expiry and the attempts start again.
-        try statement.bind(draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible), at: 11)
-        try statement.bind(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible), at: 12)
-        try statement.bind(Int64(draft.policy.priority), at: 13)
-        try statement.bind(ReplayRow.digest(of: stored.request), at: 14)
-        try statement.bind(stored.sealed, at: 15)
+        let expiry = draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible)
+        let attempts = Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)
         // A creation that an earlier version has added is known by its row only.
         let isKnown = draft.policy.creates == nil && draft.method.isExactly(row.method)
-        try statement.bind(isKnown ? row.creates : connection.stored(draft.policy.creates), at: 16)
-        try statement.run()
-        let payload = try connection.statement("UPDATE payload SET request = ?, call = ? WHERE job = ?")
-        try payload.bind(stored.request, at: 1)
-        try payload.bind(stored.columns.call, at: 2)
-        try payload.bind(row.id, at: 3)
-        try payload.run()
+        let creates = isKnown ? row.creates : connection.stored(draft.policy.creates)
+        try connection.run(
+            """
+            UPDATE job SET method = \(draft.method), url = \(columns.url), host = \(columns.host),
+                tags = \(columns.tags), metadata = \(columns.metadata), is_idempotent = \(draft.isIdempotent),
+                idempotency_key = \(columns.idempotencyKey), key_lifetime = \(draft.keyLifetime),
+                kind = \(columns.kind), expires_at = \(expiry), attempt_limit = \(attempts),
+                priority = \(draft.policy.priority), digest = \(ReplayRow.digest(of: stored.request)),
+                details = \(stored.sealed), creates = \(creates)
+            WHERE id = \(row.id)
+            """
+        )
+        try connection.run(
+            "UPDATE payload SET request = \(stored.request), call = \(columns.call) WHERE job = \(row.id)")
         if draft.policy.storesAnswer { try expectAnswer(of: row.id, on: connection) }
         // Read again, with the new values.
         guard var new = try storedRow(row.id, on: connection)?.row else { return }

@@ -33,22 +33,15 @@ extension ReplayTable {
         ledger: ReplayLedger
     ) throws(SQLiteError) -> Int64 {
         // Not SQLite's next id: there is none after the largest one, which damage may have caused.
-        let statement = try connection.statement(
+        try connection.run(
             """
             INSERT INTO owner (name, boot, process, program, started_at, lease_until, is_suspended, id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, 1 + max(
+            VALUES (\(name), \(boot), \(Int64(process)), \(program), \(ledger.now), \(ledger.uptime + lease),
+                \(isSuspended), 1 + max(
                 ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'owner' AND seq < 1 << 53), 0),
                 ifnull((SELECT max(id) FROM owner WHERE id < 1 << 53), 0)))
             """
         )
-        try statement.bind(name, at: 1)
-        try statement.bind(boot, at: 2)
-        try statement.bind(Int64(process), at: 3)
-        try statement.bind(program, at: 4)
-        try statement.bind(ledger.now, at: 5)
-        try statement.bind(ledger.uptime + lease, at: 6)
-        try statement.bind(Int64(isSuspended ? 1 : 0), at: 7)
-        try statement.run()
         return connection.lastInsertedID
     }
 
@@ -62,14 +55,13 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
-            "UPDATE owner SET lease_until = ?, is_suspended = ? WHERE id = ? AND lease_until > ?")
-        try statement.bind(ledger.uptime + lease, at: 1)
-        try statement.bind(isSuspended, at: 2)
-        try statement.bind(owner, at: 3)
         // A lease that has ended is not renewed: another process may have begun to rescue the jobs.
-        try statement.bind(ledger.uptime, at: 4)
-        try statement.run()
+        try connection.run(
+            """
+            UPDATE owner SET lease_until = \(ledger.uptime + lease), is_suspended = \(isSuspended)
+            WHERE id = \(owner) AND lease_until > \(ledger.uptime)
+            """
+        )
         return connection.changes == 1
     }
 
@@ -137,9 +129,7 @@ extension ReplayTable {
             try updateState(of: &row, on: connection, ledger: ledger)
             try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)
         }
-        let statement = try connection.statement("DELETE FROM owner WHERE id = ?")
-        try statement.bind(owner, at: 1)
-        try statement.run()
+        try connection.run("DELETE FROM owner WHERE id = \(owner)")
     }
 
     private static func loggedAnswer(
@@ -175,14 +165,12 @@ extension ReplayTable {
 
     /// Returns the jobs that are being sent.
     static func running(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
-        try ids(in: connection.statement("SELECT id FROM job WHERE state = 2"))
+        try connection.integers("SELECT id FROM job WHERE state = 2")
     }
 
     private static func jobs(of owner: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]
     {
-        let statement = try connection.statement("SELECT id FROM job WHERE owner = ? ORDER BY id")
-        try statement.bind(owner, at: 1)
-        return try ids(in: statement)
+        try connection.integers("SELECT id FROM job WHERE owner = \(owner) ORDER BY id")
     }
 
     private static func deaths(
@@ -190,10 +178,7 @@ extension ReplayTable {
         since time: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
-        let statement = try connection.statement(
-            "SELECT count(*) FROM attempt WHERE job = ? AND code = 'died' AND ended_at >= ?")
-        try statement.bind(id, at: 1)
-        try statement.bind(time, at: 2)
-        return try statement.step() ? Int(statement.int64(0)) : 0
+        try connection.count(
+            "SELECT count(*) FROM attempt WHERE job = \(id) AND code = 'died' AND ended_at >= \(time)")
     }
 }

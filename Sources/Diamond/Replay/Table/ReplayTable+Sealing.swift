@@ -27,25 +27,20 @@ extension ReplayTable {
     static func isReplaced(
         _ keyID: String, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("SELECT 1 FROM secret WHERE key_id = ? AND value = x''")
-        try statement.bind(keyID, at: 1)
-        return try statement.step()
+        try connection.hasRow("SELECT 1 FROM secret WHERE key_id = \(keyID) AND value = x''")
     }
 
     /// Saves the secret in place of the one that an older key has sealed. The name of the older key stays.
     static func saveSecret(
         _ value: Data, keyID: String, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        try connection.statement("UPDATE secret SET value = x''").run()
-        let statement = try connection.statement("INSERT OR REPLACE INTO secret (key_id, value) VALUES (?, ?)")
-        try statement.bind(keyID, at: 1)
-        try statement.bind(value, at: 2)
-        try statement.run()
+        try connection.run("UPDATE secret SET value = x''")
+        try connection.run("INSERT OR REPLACE INTO secret (key_id, value) VALUES (\(keyID), \(value))")
     }
 
     /// Notes that no value in clear is left in the file.
     static func setOverwritten(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try connection.statement("UPDATE secret SET is_overwritten = 1").run()
+        try connection.run("UPDATE secret SET is_overwritten = 1")
     }
 
     /// The status of the answer to a job whose outcome is not written, and the job's new row.
@@ -115,31 +110,20 @@ extension ReplayTable {
             id, to: stored, digest: isRequestIntact ? ReplayRow.digest(of: stored.request) : job.digest, on: connection)
         if !wasSealed { try renameObjects(of: id, by: sealing, on: connection) }
         guard isIntact, let row = try storedRow(id, on: connection)?.row else { return }
-        let statement = try connection.statement("UPDATE job SET checksum = ? WHERE id = ?")
-        try statement.bind(row.checksum, at: 1)
-        try statement.bind(id, at: 2)
-        try statement.run()
+        try connection.run("UPDATE job SET checksum = \(row.checksum) WHERE id = \(id)")
     }
 
     /// Replaces the local ids in the row and the edges of a job by their digests.
     private static func renameObjects(
         of id: Int64, by sealing: ReplaySealing, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        for (sql, update) in [
-            ("SELECT creates FROM job WHERE id = ? AND creates <> ''", "UPDATE job SET creates = ?3 WHERE id = ?1"),
-            ("SELECT name FROM edge WHERE job = ?", "UPDATE edge SET name = ?3 WHERE job = ?1 AND name = ?2"),
-        ] {
-            let statement = try connection.statement(composed: sql)
-            try statement.bind(id, at: 1)
-            var names: [String] = []
-            while try statement.step() { names.append(statement.text(0)) }
-            for name in names {
-                let rename = try connection.statement(composed: update)
-                try rename.bind(id, at: 1)
-                try rename.bind(name, at: 2)
-                try rename.bind(sealing.digest(of: name, .object), at: 3)
-                try rename.run()
-            }
+        let created: SQL = "SELECT creates FROM job WHERE id = \(id) AND creates <> ''"
+        for name in try connection.rows(created, { $0.text(0) }) {
+            try connection.run("UPDATE job SET creates = \(sealing.digest(of: name, .object)) WHERE id = \(id)")
+        }
+        for name in try connection.rows("SELECT name FROM edge WHERE job = \(id)", { $0.text(0) }) {
+            let digest = sealing.digest(of: name, .object)
+            try connection.run("UPDATE edge SET name = \(digest) WHERE job = \(id) AND name = \(name)")
         }
     }
 
@@ -157,10 +141,9 @@ extension ReplayTable {
             """
             SELECT url, host, identity, ordering_key, tags, metadata, kind, idempotency_key, unique_key, details,
                 digest, (SELECT request FROM payload WHERE job = job.id), (SELECT call FROM payload WHERE job = job.id)
-            FROM job WHERE id = ?
+            FROM job WHERE id = \(id)
             """
         )
-        try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         var details = ReplayDetails()
         details.url = statement.text(0)
@@ -181,28 +164,16 @@ extension ReplayTable {
     private static func update(
         _ id: Int64, to stored: StoredDetails, digest: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        try connection.run(
             """
-            UPDATE job SET url = ?2, host = ?3, identity = ?4, ordering_key = ?5, tags = ?6, metadata = ?7, kind = NULL,
-                idempotency_key = NULL, unique_key = ?8, details = ?9, digest = ?10
-            WHERE id = ?1
+            UPDATE job SET url = \(stored.columns.url), host = \(stored.columns.host),
+                identity = \(stored.columns.identity), ordering_key = \(stored.columns.orderingKey),
+                tags = \(stored.columns.tags), metadata = \(stored.columns.metadata), kind = NULL,
+                idempotency_key = NULL, unique_key = \(stored.uniqueKey), details = \(stored.sealed), digest = \(digest)
+            WHERE id = \(id)
             """
         )
-        try statement.bind(id, at: 1)
-        try statement.bind(stored.columns.url, at: 2)
-        try statement.bind(stored.columns.host, at: 3)
-        try statement.bind(stored.columns.identity, at: 4)
-        try statement.bind(stored.columns.orderingKey, at: 5)
-        try statement.bind(stored.columns.tags, at: 6)
-        try statement.bind(stored.columns.metadata, at: 7)
-        try statement.bind(stored.uniqueKey, at: 8)
-        try statement.bind(stored.sealed, at: 9)
-        try statement.bind(digest, at: 10)
-        try statement.run()
-        let payload = try connection.statement("UPDATE payload SET request = ?, call = NULL WHERE job = ?")
-        try payload.bind(stored.request, at: 1)
-        try payload.bind(id, at: 2)
-        try payload.run()
+        try connection.run("UPDATE payload SET request = \(stored.request), call = NULL WHERE job = \(id)")
     }
 
     // MARK: Failures, answers and holds
@@ -210,8 +181,7 @@ extension ReplayTable {
     private static func resealFailures(
         of id: Int64, wasSealed: Bool, by sealing: ReplaySealing, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("SELECT id, code, message, details FROM attempt WHERE job = ?")
-        try statement.bind(id, at: 1)
+        let statement = try connection.statement("SELECT id, code, message, details FROM attempt WHERE job = \(id)")
         var failures: [(id: Int64, details: Data)] = []
         while try statement.step() {
             let subject = "\(id) \(statement.text(1))"
@@ -222,10 +192,7 @@ extension ReplayTable {
             failures.append((statement.int64(0), try sealing.sealed(message, .failure, of: subject)))
         }
         for failure in failures {
-            let update = try connection.statement("UPDATE attempt SET message = '', details = ? WHERE id = ?")
-            try update.bind(failure.details, at: 1)
-            try update.bind(failure.id, at: 2)
-            try update.run()
+            try connection.run("UPDATE attempt SET message = '', details = \(failure.details) WHERE id = \(failure.id)")
         }
     }
 
@@ -235,10 +202,11 @@ extension ReplayTable {
         guard case .answer(let answer) = try storedAnswer(of: id, on: connection) else {
             guard !wasSealed else { return }
             // A damaged answer stays damaged.
-            let statement = try connection.statement(
-                "UPDATE answer SET location = NULL, headers = NULL, body = NULL WHERE job = ? AND status IS NOT NULL")
-            try statement.bind(id, at: 1)
-            return try statement.run()
+            return try connection.run(
+                """
+                UPDATE answer SET location = NULL, headers = NULL, body = NULL WHERE job = \(id) AND status IS NOT NULL
+                """
+            )
         }
         guard let clear = wasSealed ? try sealing.opened(answer, of: id) : answer else { return }
         try store(clear, of: id, at: answer.receivedAt.milliseconds, on: connection)
@@ -258,14 +226,12 @@ extension ReplayTable {
             guard try clear.open(kind: hold.kind, on: connection) || hold.stored.details == nil else { continue }
             let new = try StoredHold(
                 ReplayHold(kind: hold.kind, name: clear.name), reason: clear.reason, on: connection)
-            let update = try connection.statement(
-                "UPDATE hold SET name = ?, reason = ?, details = ? WHERE kind = ? AND name = ?")
-            try update.bind(new.name, at: 1)
-            try update.bind(new.reason, at: 2)
-            try update.bind(new.details, at: 3)
-            try update.bind(hold.kind, at: 4)
-            try update.bind(hold.stored.name, at: 5)
-            try update.run()
+            try connection.run(
+                """
+                UPDATE hold SET name = \(new.name), reason = \(new.reason), details = \(new.details)
+                WHERE kind = \(hold.kind) AND name = \(hold.stored.name)
+                """
+            )
         }
     }
 }

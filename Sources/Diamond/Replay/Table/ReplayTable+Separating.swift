@@ -38,15 +38,12 @@ extension ReplayTable {
     }
 
     private static func uniqueIndexes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Index] {
-        let statement = try connection.statement(
+        try connection.rows(
             """
             SELECT name, sql FROM sqlite_master
             WHERE type = 'index' AND tbl_name = 'job' AND name IN ('job_head', 'job_running', 'job_unique')
             """
-        )
-        var indexes: [Index] = []
-        while try statement.step() { indexes.append(Index(name: statement.text(0), sql: statement.text(1))) }
-        return indexes
+        ) { Index(name: $0.text(0), sql: $0.text(1)) }
     }
 
     /// Puts all running jobs of an ordering key in review, except the newest. A damaged page may contain an old state
@@ -54,13 +51,13 @@ extension ReplayTable {
     private static func reviewDuplicateRuns(
         on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        let ids = try connection.integers(
             """
             SELECT id FROM job WHERE state = 2 AND ordering_key IS NOT NULL AND id NOT IN (
                 SELECT max(id) FROM job WHERE state = 2 AND ordering_key IS NOT NULL GROUP BY ordering_key)
             """
         )
-        for id in try ids(in: statement) {
+        for id in ids {
             guard let stored = try storedRow(id, on: connection) else { continue }
             try putInReview(stored.row, on: connection, ledger: &ledger)
         }

@@ -7,9 +7,11 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT ?2")
-        for id in try ids(in: statement, before: ledger.now) {
+        let due: SQL = """
+            SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND run_at <= \(ledger.now)
+            ORDER BY run_at LIMIT \(batchSize)
+            """
+        for id in try connection.integers(due) {
             guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
             row.state = .ready
@@ -31,10 +33,12 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
-            "SELECT id FROM job INDEXED BY job_offline WHERE state = 1 AND reason = 'offline' ORDER BY id LIMIT ?")
-        try statement.bind(batchSize, at: 1)
-        let ids = try Self.ids(in: statement)
+        let ids = try connection.integers(
+            """
+            SELECT id FROM job INDEXED BY job_offline WHERE state = 1 AND reason = 'offline'
+            ORDER BY id LIMIT \(batchSize)
+            """
+        )
         for id in ids {
             guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
@@ -51,13 +55,12 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            """
+        let expired: SQL = """
             SELECT id FROM job INDEXED BY job_by_expiry
-            WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2
+            WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at <= \(ledger.now)
+            ORDER BY expires_at LIMIT \(batchSize)
             """
-        )
-        for id in try ids(in: statement, before: ledger.now) {
+        for id in try connection.integers(expired) {
             guard var row = try indexedRow(id, in: [.ready, .waiting, .held], on: connection, ledger: &ledger) else {
                 continue
             }
@@ -80,14 +83,6 @@ extension ReplayTable {
             return nil
         }
         return try checkedRow(id, on: connection, ledger: &ledger)
-    }
-
-    private static func ids(
-        in statement: borrowing SQLiteStatement, before now: Int64
-    ) throws(SQLiteError) -> [Int64] {
-        try statement.bind(now, at: 1)
-        try statement.bind(batchSize, at: 2)
-        return try ids(in: statement)
     }
 
     /// Returns the time of the next timed transition; `nil` for none.
@@ -119,20 +114,17 @@ extension ReplayTable {
     static func save(
         _ clock: QueueClock, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
+        let range = ReplayRow.sensible
+        try connection.run(
             """
-            INSERT INTO clock (id, boot, zero, uptime, wall, doubt, since) VALUES (1, ?, ?, ?, ?, ?, ?)
+            INSERT INTO clock (id, boot, zero, uptime, wall, doubt, since)
+            VALUES (1, \(clock.boot), \(clock.timeAtBoot.clamped(to: range)), \(clock.uptime.clamped(to: range)),
+                \(clock.wall.clamped(to: range)), \(clock.unconfirmedOffTime.clamped(to: range)),
+                \(clock.inStepSince.clamped(to: range)))
             ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = excluded.zero, uptime = excluded.uptime,
                 wall = excluded.wall, doubt = excluded.doubt, since = excluded.since
             """
         )
-        try statement.bind(clock.boot, at: 1)
-        for (index, number) in [
-            clock.timeAtBoot, clock.uptime, clock.wall, clock.unconfirmedOffTime, clock.inStepSince,
-        ].enumerated() {
-            try statement.bind(number.clamped(to: ReplayRow.sensible), at: Int32(index + 2))
-        }
-        try statement.run()
     }
 
     /// Shortens waits that are longer than any rule sets, for example in a file that was written on another machine
@@ -143,10 +135,8 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(composed: "SELECT id FROM job WHERE \(isTooLate) LIMIT ?2")
-        try statement.bind(ledger.now, at: 1)
-        try statement.bind(batchSize, at: 2)
-        let ids = try Self.ids(in: statement)
+        let ids = try connection.integers(
+            "SELECT id FROM job WHERE \(sql: isTooLate(at: ledger.now)) LIMIT \(batchSize)")
         for id in ids {
             guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .waiting else { continue }
             row.runAt = ledger.now + ReplayBackoff.delay(after: row.attempts, draw: 1)
@@ -156,19 +146,23 @@ extension ReplayTable {
     }
 
     /// The condition for jobs that wait longer than any rule sets. It excludes jobs that were added for a later time,
-    /// or are held. The first bound value is the current time.
-    private static let isTooLate = """
-        state = 1 AND reason IN ('backoff', 'retryAfter', 'offline', 'returned', 'rescued')
-            AND run_at > ?1 + CASE reason WHEN 'retryAfter' THEN \(ReplayBackoff.longestWait) ELSE \(ReplayBackoff.cap.milliseconds) END
+    /// or are held.
+    private static func isTooLate(at now: Int64) -> SQL {
         """
+        state = 1 AND reason IN ('backoff', 'retryAfter', 'offline', 'returned', 'rescued') AND run_at > \(now)
+            + CASE reason WHEN 'retryAfter' THEN \(ReplayBackoff.longestWait) ELSE \(ReplayBackoff.cap.milliseconds) END
+        """
+    }
 
     /// Returns the number of jobs with impossible times: they wait longer than any rule sets, or were added or changed
     /// in the future.
     package static func untimely(at now: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
-        let statement = try connection.statement(
-            composed: "SELECT count(*) FROM job WHERE (\(isTooLate)) OR enqueued_at > ?1 + ?2 OR changed_at > ?1 + ?2")
-        try statement.bind(now, at: 1)
-        try statement.bind(QueueClock.tolerance, at: 2)
-        return try statement.step() ? Int(statement.int64(0)) : 0
+        let latest = now + QueueClock.tolerance
+        return try connection.count(
+            """
+            SELECT count(*) FROM job
+            WHERE (\(sql: isTooLate(at: now))) OR enqueued_at > \(latest) OR changed_at > \(latest)
+            """
+        )
     }
 }

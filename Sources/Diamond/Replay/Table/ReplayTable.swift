@@ -23,12 +23,10 @@ package enum ReplayTable {
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
                 state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted,
                 method, unique_key, digest, checksum,
-                CASE WHEN ?2 THEN (SELECT request FROM payload WHERE job = job.id) END, creates
-            FROM job WHERE id = ?1
+                CASE WHEN \(withRequest) THEN (SELECT request FROM payload WHERE job = job.id) END, creates
+            FROM job WHERE id = \(id)
             """
         )
-        try statement.bind(id, at: 1)
-        try statement.bind(withRequest, at: 2)
         guard try statement.step() else { return nil }
         let row = ReplayRow(statement)
         let request = statement.isNull(25) ? Data() : statement.data(25)
@@ -43,32 +41,17 @@ package enum ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            """
-            UPDATE job SET state = ?2, reason = ?3, is_head = ?4, is_held = ?5, run_at = ?6, attempts = ?7, token = ?8,
-                owner = ?9, sent_at = ?10, unknown_at = ?11, status = ?12, changed_at = ?13,
-                may_have_acted = ?14, checksum = ?15
-            WHERE id = ?1
-            """
-        )
-        try statement.bind(row.id, at: 1)
-        try statement.bind(Int64(row.state.rawValue), at: 2)
-        try statement.bind(row.reason.description, at: 3)
         // A job that blocks no later ones is no longer the head. `updateHead` below sets the new one.
         let isHead = row.orderingKey == nil || (row.isHead && row.isInLine)
-        try statement.bind(isHead, at: 4)
-        try statement.bind(row.isHeld, at: 5)
-        try statement.bind(row.runAt, at: 6)
-        try statement.bind(Int64(row.attempts), at: 7)
-        try statement.bind(row.token, at: 8)
-        try statement.bind(row.owner, at: 9)
-        try statement.bind(row.sentAt, at: 10)
-        try statement.bind(row.unknownAt, at: 11)
-        try statement.bind(row.status.map(Int64.init), at: 12)
-        try statement.bind(ledger.now, at: 13)
-        try statement.bind(row.mayHaveActed, at: 14)
-        try statement.bind(row.checksum, at: 15)
-        try statement.run()
+        try connection.run(
+            """
+            UPDATE job SET state = \(row.state.rawValue), reason = \(row.reason.description), is_head = \(isHead),
+                is_held = \(row.isHeld), run_at = \(row.runAt), attempts = \(row.attempts), token = \(row.token),
+                owner = \(row.owner), sent_at = \(row.sentAt), unknown_at = \(row.unknownAt), status = \(row.status),
+                changed_at = \(ledger.now), may_have_acted = \(row.mayHaveActed), checksum = \(row.checksum)
+            WHERE id = \(row.id)
+            """
+        )
         ledger.note(verb, of: row, from: old)
         if let key = row.orderingKey { try updateHead(of: key, on: connection) }
         // Claims and retries tell the jobs that wait for the object nothing new.
@@ -95,13 +78,12 @@ package enum ReplayTable {
     }
 
     static func saveSending(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "UPDATE job SET sent_at = ?2, unknown_at = ?3, checksum = ?4 WHERE id = ?1")
-        try statement.bind(row.id, at: 1)
-        try statement.bind(row.sentAt, at: 2)
-        try statement.bind(row.unknownAt, at: 3)
-        try statement.bind(row.checksum, at: 4)
-        try statement.run()
+        try connection.run(
+            """
+            UPDATE job SET sent_at = \(row.sentAt), unknown_at = \(row.unknownAt), checksum = \(row.checksum)
+            WHERE id = \(row.id)
+            """
+        )
     }
 
     // MARK: Ordering keys
@@ -109,8 +91,7 @@ package enum ReplayTable {
     /// Sets the head of an ordering key: the running job, otherwise the first one. A new head is sent after all jobs
     /// that are ready now.
     static func updateHead(of key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let heads = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND is_head = 1")
-        let head = try id(in: heads, of: key)
+        let head = try connection.first("SELECT id FROM job WHERE ordering_key = \(key) AND is_head = 1")
         let next = try first(of: key, on: connection)
         guard head != next else { return }
         if let head { try mark(head, isHead: false, on: connection) }
@@ -121,28 +102,15 @@ package enum ReplayTable {
         of key: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int64? {
-        let running = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND state = 2")
-        if let id = try id(in: running, of: key) { return id }
-        let first = try connection.statement(
+        let running = try connection.first("SELECT id FROM job WHERE ordering_key = \(key) AND state = 2")
+        if let running { return running }
+        return try connection.first(
             """
             SELECT id FROM job
-            WHERE ordering_key = ? AND ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4))
+            WHERE ordering_key = \(key) AND ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4))
             ORDER BY id LIMIT 1
             """
         )
-        return try id(in: first, of: key)
-    }
-
-    /// Returns the values of a statement's first column.
-    static func ids(in statement: borrowing SQLiteStatement) throws(SQLiteError) -> [Int64] {
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
-        return ids
-    }
-
-    private static func id(in statement: borrowing SQLiteStatement, of key: String) throws(SQLiteError) -> Int64? {
-        try statement.bind(key, at: 1)
-        return try statement.step() ? statement.int64(0) : nil
     }
 
     private static func mark(
@@ -151,16 +119,11 @@ package enum ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         guard isHead else {
-            let statement = try connection.statement("UPDATE job SET is_head = 0 WHERE id = ?")
-            try statement.bind(id, at: 1)
-            return try statement.run()
+            return try connection.run("UPDATE job SET is_head = 0 WHERE id = \(id)")
         }
         // A damaged number must not overflow.
-        try connection.statement("UPDATE turn SET last = min(last, 1 << 53) + 1").run()
-        let statement = try connection.statement(
-            "UPDATE job SET is_head = 1, turn = (SELECT last FROM turn) WHERE id = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
+        try connection.run("UPDATE turn SET last = min(last, 1 << 53) + 1")
+        try connection.run("UPDATE job SET is_head = 1, turn = (SELECT last FROM turn) WHERE id = \(id)")
     }
 
     // MARK: Holds
@@ -176,17 +139,13 @@ package enum ReplayTable {
         lane: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement(
+        try connection.hasRow(
             """
-            SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = ?1)
-                OR EXISTS (SELECT 1 FROM hold WHERE kind = 'identity' AND name = ?2)
-                OR EXISTS (SELECT 1 FROM hold WHERE kind = 'lane' AND name = ?3)
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = \(key))
+                OR EXISTS (SELECT 1 FROM hold WHERE kind = 'identity' AND name = \(identity))
+                OR EXISTS (SELECT 1 FROM hold WHERE kind = 'lane' AND name = \(lane))
             """
         )
-        try statement.bind(key, at: 1)
-        try statement.bind(identity, at: 2)
-        try statement.bind(lane, at: 3)
-        return try statement.step()
     }
 
     // MARK: Counting
@@ -194,17 +153,13 @@ package enum ReplayTable {
     static func countTransitions(of ledger: ReplayLedger, on connection: borrowing SQLiteConnection) throws(SQLiteError)
     {
         // A sum that overflows would fail the transaction, and every later one of the same hour.
-        let statement = try connection.statement(
-            """
-            INSERT INTO hour (hour, verb, count) VALUES (?, ?, ?)
-            ON CONFLICT (hour, verb) DO UPDATE SET count = min(count, 1 << 53) + excluded.count
-            """
-        )
         for (verb, count) in ledger.counts {
-            try statement.bind(ledger.hour, at: 1)
-            try statement.bind(verb.description, at: 2)
-            try statement.bind(count, at: 3)
-            try statement.run()
+            try connection.run(
+                """
+                INSERT INTO hour (hour, verb, count) VALUES (\(ledger.hour), \(verb.description), \(count))
+                ON CONFLICT (hour, verb) DO UPDATE SET count = min(count, 1 << 53) + excluded.count
+                """
+            )
         }
     }
 

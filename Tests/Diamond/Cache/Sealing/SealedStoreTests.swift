@@ -575,16 +575,14 @@ extension TemporaryStore {
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Data {
-        let rows = try connection.statement(composed: "SELECT bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
+        let rows = try connection.statement("SELECT bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
         var (checksums, size) = (BodyChecksums(), 0)
         while try rows.step() {
             checksums.add(rows.data(0))
             size += rows.data(0).count
         }
-        let entry = try connection.statement(
-            composed: "UPDATE entry SET body_digest = ?, body_size = \(size) WHERE id = \(id)")
-        try entry.bind(checksums.column, at: 1)
-        try entry.run()
+        try connection.run(
+            "UPDATE entry SET body_digest = \(checksums.column), body_size = \(size) WHERE id = \(id)")
         return checksums.column
     }
 
@@ -594,10 +592,11 @@ extension TemporaryStore {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let row = try connection.statement(
-            composed: """
-                SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
-                FROM entry WHERE id = \(id)
-                """)
+            """
+            SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
+            FROM entry WHERE id = \(id)
+            """
+        )
         guard try row.step(), let key = RequestKey(stored: row.data(0)), let stored = StoredResponse(row: row)
         else { return }
         let checksum = Checksum.row(

@@ -445,10 +445,7 @@ import Testing
         let queue = try engine.queue()
         #expect(try queue.job(2)?.awaitedJobs == [1])
         let names = try queue.read { (connection) throws(SQLiteError) in
-            let statement = try connection.statement("SELECT name FROM edge UNION ALL SELECT creates FROM job")
-            var names: [String] = []
-            while try statement.step() { names.append(statement.text(0)) }
-            return names
+            try connection.rows("SELECT name FROM edge UNION ALL SELECT creates FROM job") { $0.text(0) }
         }
         #expect(names.count == 3 && !names.contains { $0.contains("local") })
         await (try engine.replayer()).replay()
@@ -471,9 +468,7 @@ import Testing
         #expect(try queue.job(2)?.state == .dead && queue.job(2)?.reason == .undecodable)
         let written = try remark().json()
         let isIntact = try queue.database.write { (connection) throws(SQLiteError) in
-            let statement = try connection.statement("UPDATE payload SET request = ? WHERE job = 2")
-            try statement.bind(written, at: 1)
-            try statement.run()
+            try connection.run("UPDATE payload SET request = \(written) WHERE job = 2")
             try ReplayTable.reseal(on: connection)
             return try ReplayTable.storedRow(2, on: connection)?.isIntact
         }

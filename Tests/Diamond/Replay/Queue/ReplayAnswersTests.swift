@@ -77,9 +77,7 @@ import Testing
         _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
         let queue = try engine.queue()
         try await queue.writer.write { (connection, _) throws(SQLiteError) in
-            let statement = try connection.statement("UPDATE answer SET headers = ?")
-            try statement.bind(changed.map { HeaderBlock.bytes(of: $0) }, at: 1)
-            try statement.run()
+            try connection.run("UPDATE answer SET headers = \(changed.map { HeaderBlock.bytes(of: $0) })")
         }
         #expect(try queue.answeredJob(1)?.answer == nil && queue.answeredJob(1)?.failure != nil)
     }

@@ -281,7 +281,7 @@ import Testing
         // The pause before an early retry has passed, and the backoff has not.
         let later = try queue.moment().time + 60_000
         try await queue.writer.write { (connection, _) throws(SQLiteError) in
-            try connection.statement("UPDATE job SET run_at = run_at + 3600000").run()
+            try connection.run("UPDATE job SET run_at = run_at + 3600000")
         }
         let ids = try ["http://a-host.test", "http://b.test"].map { origin in
             try queue.read { (connection) throws(SQLiteError) in

@@ -373,7 +373,7 @@ import Testing
     }
 
     @Test func `a claim reads only the jobs that it claims, however many there are`() throws {
-        let plans: [(String, StaticString)] = [
+        let plans: [(String, SQL)] = [
             (
                 "job_by_turn",
                 "EXPLAIN QUERY PLAN SELECT id, lane FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id"
