@@ -562,7 +562,7 @@ extension DocumentationTests {
 
     private nonisolated class Pet: Model {
         // +classForParsingJSONDictionary:
-        override class func concreteClass(for object: [String: JSONValue]) -> Model.Type {
+        override class func concreteClass(for object: ObjectMembers) -> Model.Type {
             object["kind"] == "dog" ? Dog.self : self
         }
     }

@@ -522,7 +522,7 @@ nonisolated class Animal: Model {
         set { write(Animal.name, from: _name, to: newValue) { _name = $0 } }
     }
 
-    override class func concreteClass(for object: [String: JSONValue]) -> Model.Type {
+    override class func concreteClass(for object: ObjectMembers) -> Model.Type {
         object["kind"] == "dog" ? Dog.self : self
     }
 
@@ -591,7 +591,7 @@ enum ByMacro {
     @Modeled nonisolated class Animal: Model {
         var name = "nameless"
 
-        override class func concreteClass(for object: [String: JSONValue]) -> Model.Type {
+        override class func concreteClass(for object: ObjectMembers) -> Model.Type {
             object["kind"] == "dog" ? Dog.self : self
         }
 

@@ -3,7 +3,12 @@ import HTTPTypes
 /// A page of a list: its items, and the response's information about further pages.
 public struct Page: Hashable, Sendable {
     /// The items, in the server's order.
-    public var items: [JSONValue]
+    public var items: [JSONValue] {
+        get { content.map(\.value) }
+        set { content = newValue.map(JSONItem.value) }
+    }
+    /// The items, as values or as parts of the response's text.
+    package var content: [JSONItem]
     /// The number of items of the whole list; `nil` if it is unknown.
     public var total: Int?
     /// The cursor or URL of the next page from the body.
@@ -34,10 +39,14 @@ public struct Page: Hashable, Sendable {
 
     /// Creates a page without a request, for example from a database.
     public init(items: [JSONValue], total: Int? = nil, next: JSONValue? = nil, isLast: Bool? = nil) {
-        self.items = items
+        self.init(content: items.map(JSONItem.value), total: total, next: next)
+        self.isLast = isLast
+    }
+
+    fileprivate init(content: [JSONItem], total: Int?, next: JSONValue?) {
+        self.content = content
         self.total = total
         self.next = next
-        self.isLast = isLast
     }
 
     /// Creates a page whose items are only counted.
@@ -103,20 +112,20 @@ public struct PageFormat: Hashable, Sendable {
     /// - Parameter isolatesFaults: Whether an item that two readers could read differently is kept as text. Without it,
     ///   the whole page is refused.
     package func page(of response: Response, isolatesFaults: Bool) throws(PagingError) -> Page {
-        let body: JSONValue
+        let body: JSONItem
         do {
-            body = try response.json(isolatesFaults: isolatesFaults) ?? .null
+            body = try response.item(isolatesFaults: isolatesFaults) ?? .value(.null)
         } catch {
             throw PagingError(.noItems, "the body is not JSON: \(error)")
         }
         if let fault = body.fault {
             throw PagingError(.noItems, "the body is not JSON that all readers read alike: \(fault)")
         }
-        guard case .array(let values)? = items.map({ $0.value(in: body) }) ?? body else {
+        guard let items = (items.map { $0.item(in: body) } ?? body)?.elements else {
             throw PagingError(
                 .noItems, "the body has no array \(place): set the path of the items in the page format")
         }
-        var page = Page(items: values, total: number(in: body, response), next: next?.value(in: body))
+        var page = Page(content: items, total: number(in: body, response), next: next?.item(in: body)?.value)
         page.age = response.headers[.age].flatMap { Int($0) } ?? 0
         page.addLinks(of: response)
         return page
@@ -124,13 +133,13 @@ public struct PageFormat: Hashable, Sendable {
 
     private var place: String { items.map { "at \"\($0)\"" } ?? "at its top" }
 
-    private func number(in body: JSONValue, _ response: Response) -> Int? {
+    private func number(in body: JSONItem, _ response: Response) -> Int? {
         if let totalField, let name = HTTPField.Name(totalField),
             let total = response.headers[name].flatMap({ Int($0) })
         {
             return max(total, 0)
         }
-        switch total?.value(in: body) {
+        switch total?.item(in: body)?.value {
         case .integer(let number)?: return Int(exactly: max(number, 0))
         case .string(let text)?: return Int(text)
         default: return nil
@@ -149,13 +158,16 @@ public struct JSONMemberPath: Hashable, Sendable, ExpressibleByStringLiteral, Ex
     public init(arrayLiteral names: String...) { self.names = names }
 
     /// Returns the value at this path; `nil` if there is none.
-    public func value(in json: JSONValue) -> JSONValue? {
-        var value = json
+    public func value(in json: JSONValue) -> JSONValue? { item(in: .value(json))?.value }
+
+    /// Returns the item at this path; `nil` if there is none.
+    func item(in item: JSONItem) -> JSONItem? {
+        var item = item
         for name in names {
-            guard case .object(let members) = value, let member = members[name] else { return nil }
-            value = member
+            guard let member = item.member(named: name) else { return nil }
+            item = member
         }
-        return value
+        return item
     }
 }
 

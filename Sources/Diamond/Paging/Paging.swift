@@ -180,18 +180,18 @@ extension Paging {
         switch scheme {
         case .whole: return .end
         case .offset:
-            var next = page.items.count
+            var next = page.content.count
             if case .offset(let offset) = position { next += offset }
             return hasMore(after: page, count: next) ? .offset(next) : .end
         case .number(let first, _):
-            var (number, next) = (first, page.items.count)
+            var (number, next) = (first, page.content.count)
             if case .number(let present, let items) = position { (number, next) = (present, next + items) }
             return hasMore(after: page, count: next) ? .number(number + 1, after: next) : .end
         case .cursor:
             guard let cursor = page.next, !cursor.isNoCursor, .cursor(cursor) != position else { return .end }
             return .cursor(cursor)
         case .items(_, _, let key):
-            let id = page.items.lazy.reversed().compactMap { key.value(in: $0) }.first
+            let id = page.content.lazy.reversed().compactMap { key.item(in: $0)?.value }.first
             guard let id, .before(id) != position else { return .end }
             return .before(id)
         case .link(let relation): return try follow(page.links[relation], from: page, at: position)
@@ -205,7 +205,7 @@ extension Paging {
     private func hasMore(after page: Page, count: Int) -> Bool {
         if page.items.isEmpty { return false }
         if let total = page.total { return count < total }
-        return page.isLast == false || limit.map { page.items.count >= $0 } ?? true
+        return page.isLast == false || limit.map { page.content.count >= $0 } ?? true
     }
 
     private func follow(_ url: String?, from page: Page, at position: PagePosition) throws(PagingError) -> PagePosition

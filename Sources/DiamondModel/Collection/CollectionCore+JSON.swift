@@ -4,7 +4,7 @@ extension CollectionCore {
     /// Merges the elements of an array into the models with their ids, and adds elements with new ids at the end.
     ///
     /// Elements that fail are added to `rejected`. They replace earlier ones for the same objects.
-    func upsert(_ values: [JSONValue]) {
+    func upsert(_ values: [JSONItem]) {
         reading {
             removeRejections(of: values)
             var added: [Model] = []
@@ -16,7 +16,7 @@ extension CollectionCore {
     }
 
     /// Merges like ``upsert(_:)``, but adds elements with new ids at the top.
-    func upsertAtTop(_ values: [JSONValue]) {
+    func upsertAtTop(_ values: [JSONItem]) {
         reading {
             removeRejections(of: values)
             var newModels: [Model] = []
@@ -31,7 +31,7 @@ extension CollectionCore {
     }
 
     /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and takes its order.
-    func replaceAll(with values: [JSONValue]) {
+    func replaceAll(with values: [JSONItem]) {
         reading {
             if !rejected.isEmpty { rejected = [] }
             var models: [Model] = []
@@ -45,7 +45,7 @@ extension CollectionCore {
 
     /// Merges a response into the present models, without adding or removing any. Used for a collection with unsaved
     /// additions, removals or moves.
-    func mergeMembers(with values: [JSONValue]) {
+    func mergeMembers(with values: [JSONItem]) {
         let rejected = rejected
         transaction {
             read(values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }) { _ in }
@@ -120,22 +120,24 @@ extension CollectionCore {
     ///
     /// - Parameter refused: Called with a member whose rules reject its element.
     private func read(
-        _ values: [JSONValue], refused: (Model) -> Void = { _ in }, receive: (Model) throws -> Void
+        _ values: [JSONItem], refused: (Model) -> Void = { _ in }, receive: (Model) throws -> Void
     ) {
         if let context, context.answerTime == nil { try? context.refreshCalls(isWhole: false) }
         let list = context?.overlay.list
         context?.overlay.list = source?.request.map { context?.resolved($0).listName ?? $0.listName }
         defer { context?.overlay.list = list }
-        var seen: Set<ModelID> = []
+        let readers = context?.readers ?? ObjectReaders()
+        var seen = Set<ModelID>(minimumCapacity: values.count)
         for (index, json) in values.enumerated() {
             do {
-                let id = try id(of: json)
+                let object = try json.modelObject()
+                let id = try id(of: object)
                 guard seen.insert(id).inserted else {
                     throw ModelError(.duplicateID, "the id \(id) is in the array twice: send each object once")
                 }
-                if !isGone(id) { try receive(model(with: id, from: json)) }
+                if !isGone(id) { try receive(model(with: id, from: object, readers: readers)) }
             } catch {
-                reject(json, at: index, error)
+                reject(json.value, at: index, error)
                 let isInvalid = (error as? ModelError)?.code == .invalid
                 if isInvalid, let member = member(for: json) { refused(member) }
             }
@@ -148,40 +150,48 @@ extension CollectionCore {
     }
 
     /// Removes the rejections of elements that are in an array, by id, or by value if there is no id.
-    private func removeRejections(of values: [JSONValue]) {
+    private func removeRejections(of values: [JSONItem]) {
         if rejected.isEmpty { return }
         let ids = Set(values.compactMap { try? id(of: $0) })
-        let others = Set(values.filter { (try? id(of: $0)) == nil })
+        let others = Set(values.filter { (try? id(of: $0)) == nil }.map(\.value))
         rejected.removeAll { rejection in
             (try? id(of: rejection.json)).map(ids.contains) ?? others.contains(rejection.json)
         }
     }
 
     /// Returns the id of an element.
-    func id(of json: JSONValue) throws -> ModelID {
-        guard let id = try json.modelObject()[type.idKey].flatMap(ModelID.init(json:)) else {
+    func id(of json: JSONValue) throws -> ModelID { try id(of: .value(json)) }
+
+    func id(of json: JSONItem) throws -> ModelID { try id(of: json.modelObject()) }
+
+    private func id(of object: ObjectMembers) throws -> ModelID {
+        guard let id = object.id(at: type.idKey) else {
             throw ModelError(.missingID, "the object has no id at \"\(type.idKey)\": it is kept in `rejected`")
         }
         return id
     }
 
     /// Returns the member that an element describes.
-    private func member(for json: JSONValue) -> Model? { (try? id(of: json)).flatMap { entries[$0]?.model } }
+    private func member(for json: JSONItem) -> Model? { (try? id(of: json)).flatMap { entries[$0]?.model } }
 
     func model(with id: ModelID, from json: JSONValue) throws -> Model {
-        if let context { return try context.model(type, from: json) }
+        try model(with: id, from: ObjectMembers(json.modelObject()))
+    }
+
+    private func model(with id: ModelID, from object: ObjectMembers, readers: ObjectReaders? = nil) throws -> Model {
+        if let context { return try context.model(type, from: object, prepared: preparation?.models[id]) }
         guard let model = entries[id]?.model else {
-            let model = try type.decoded(from: json)
+            let model = try type.decoded(from: object, readers: readers)
             guard model.modelID == id else {
                 throw ModelError(
                     .missingID, "\(Swift.type(of: model)) has another `idKey` than \(type): use the same one")
             }
             return model
         }
-        guard Swift.type(of: model).concreteClass(for: try json.modelObject()) == Swift.type(of: model) else {
+        guard Swift.type(of: model).concreteClass(for: object) == Swift.type(of: model) else {
             throw ModelError(.wrongClass, "\(id) is a \(Swift.type(of: model)), and the JSON is of another class")
         }
-        try model.merge(json)
+        try model.merge(object)
         return model
     }
 
@@ -192,7 +202,7 @@ extension CollectionCore {
     func values(_ form: (Model) -> JSONValue) -> [JSONValue] {
         collection?.track()
         var values = allModels.map(form)
-        let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
+        let others = rejected.filter { $0.error.code != .invalid || member(for: .value($0.json)) == nil }
         for rejection in others.sorted(by: { $0.index < $1.index }) {
             values.insert(rejection.json, at: min(rejection.index, values.count))
         }

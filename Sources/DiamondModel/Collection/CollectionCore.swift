@@ -95,6 +95,8 @@ final class CollectionCore {
     private var isDelivering = false
     /// The state of loading, created on first use.
     private(set) var pagerIfAny: Pager?
+    /// The new models of the page that is about to be applied.
+    var preparation: PagePreparation?
     /// The collection that this is the core of. It sets `nil` when it is deallocated.
     unowned(unsafe) var collection: (any ObservedContent)?
     private weak var owner: Model?

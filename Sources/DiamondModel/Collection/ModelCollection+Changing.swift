@@ -106,31 +106,31 @@ extension ModelCollection {
     /// Merges the elements of a JSON array into the models with their ids, and adds elements with new ids.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is not an array. Bad elements go to ``rejected``.
-    public func upsert(_ json: JSONValue) throws { core.upsert(try json.modelArray()) }
+    public func upsert(_ json: JSONValue) throws { core.upsert(try JSONItem.value(json).modelArray()) }
 
     /// Merges and adds the elements of a JSON text.
     ///
     /// - Throws: ``ModelError`` `malformed`. Bad elements go to ``rejected``.
-    public func upsert(_ text: Data) throws { try upsert(JSONValue(modelText: text)) }
+    public func upsert(_ text: Data) throws { try core.upsert(JSONItem(modelText: text).modelArray()) }
 
     /// Replaces the content with a JSON array: merges models by id, adds new ones, removes the others, and applies the
     /// array's order. A model whose rules reject its element stays unchanged at the element's index.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is not an array. Nothing is changed then.
-    public func set(_ json: JSONValue) throws { core.replaceAll(with: try json.modelArray()) }
+    public func set(_ json: JSONValue) throws { core.replaceAll(with: try JSONItem.value(json).modelArray()) }
 
     /// Replaces the content with a JSON text.
     ///
     /// - Throws: ``ModelError`` `malformed`. Nothing is changed then.
-    public func set(_ text: Data) throws { try set(JSONValue(modelText: text)) }
+    public func set(_ text: Data) throws { try core.replaceAll(with: JSONItem(modelText: text).modelArray()) }
 }
 
-extension JSONValue {
-    fileprivate func modelArray() throws -> [JSONValue] {
-        guard case .array(let values) = self else {
-            throw ModelError(.malformed, "a collection needs a JSON array, and this is \(kindName)")
+extension JSONItem {
+    fileprivate func modelArray() throws -> [JSONItem] {
+        guard let elements else {
+            throw ModelError(.malformed, "a collection needs a JSON array, and this is \(value.kindName)")
         }
-        return values
+        return elements
     }
 }
 

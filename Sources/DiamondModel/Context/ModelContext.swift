@@ -37,8 +37,8 @@ public final class ModelContext: Observable {
     /// deletes the answers. A program that stores its objects itself does so here. If the function throws, the answers
     /// stay in the queue.
     public var recordSaves: (([QueuedSave]) throws -> Void)?
-    /// The names of the members of the last object of each class, which the next one usually has, too.
-    var memberNames: [ObjectIdentifier: [String]] = [:]
+    /// The readers of JSON texts.
+    let readers = ObjectReaders()
     /// The lock for collecting responses.
     let collecting = AsyncLock()
     /// The calls that wait in the queue.
@@ -82,23 +82,34 @@ public final class ModelContext: Observable {
     /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` if the live instance or
     ///   the JSON is of another class.
     public func model<M: Model>(_ type: M.Type = M.self, from json: JSONValue) throws -> M {
-        guard let id = try json.modelObject()[type.idKey].flatMap(ModelID.init(json:)) else {
+        try model(type, from: ObjectMembers(json.modelObject()))
+    }
+
+    /// - Parameter prepared: A copy with the values of the object, which becomes the live instance if there is none.
+    func model<M: Model>(_ type: M.Type, from object: ObjectMembers, prepared: Model? = nil) throws -> M {
+        guard let id = object.id(at: type.idKey) else {
             throw ModelError(
                 .missingID, "\(type) has no id at \"\(type.idKey)\" in its JSON: decode it outside a context")
         }
         // A queue that cannot be read prevents no load. The engine reports it.
         if answerTime == nil { try? refreshCalls(isWhole: false) }
         if let live = self[type.identityClass, id] {
-            let model: M = try live.live(for: json)
-            try model.merge(json)
+            let model: M = try live.live(for: object)
+            try model.merge(object)
             return model
         }
-        let model = try type.instance(for: json)
+        let model = try prepared as? M ?? type.instance(for: object)
         // Registered before its values are read, because they may contain the same object.
         models[ModelKey(type, id)] = .passUnretained(model)
-        let staging = Staging()
-        try model.start(with: json, context: self, staging: staging)
-        staging.commit()
+        if prepared === model {
+            model.tracking.context = self
+            if let answerTime { model.noteFirstAnswer(at: answerTime, of: object, in: self) }
+        } else {
+            try readers.staging { staging in
+                try model.start(with: object, context: self, staging: staging)
+                staging.commit()
+            }
+        }
         showCalls(on: model)
         return model
     }
@@ -108,7 +119,7 @@ public final class ModelContext: Observable {
     /// - Returns: The live instance.
     /// - Throws: ``ModelError``.
     public func model<M: Model>(_ type: M.Type = M.self, from text: Data) throws -> M {
-        try model(type, from: JSONValue(modelText: text))
+        try model(type, from: JSONItem(modelText: text).modelObject())
     }
 
     /// Returns the live instance with an id; `nil` when there is none.

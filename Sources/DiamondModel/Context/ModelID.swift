@@ -23,6 +23,8 @@ public struct ModelID: Sendable {
 
     public init(_ number: some BinaryInteger) { self.init(String(number), isQuoted: false) }
 
+    init(int64 number: Int64) { self.init(.number(number)) }
+
     public init(_ text: String) { self.init(text, isQuoted: true) }
 
     private init(_ text: String, isQuoted: Bool) {
@@ -36,7 +38,7 @@ public struct ModelID: Sendable {
     /// Creates an id from JSON; `nil` for empty text, and for JSON that is neither text nor a whole number.
     public init?(json: JSONValue) {
         switch json {
-        case .integer(let number): self.init(number)
+        case .integer(let number): self.init(int64: number)
         case .string(let text) where !text.isEmpty: self.init(text)
         default:
             guard let digits = json.integerText else { return nil }

@@ -198,6 +198,9 @@ extension Loadable {
             // Other callers may wait for it, or for the load that has replaced it.
             if loadState.flight?.isCanceled == true { loadState.cancel() }
         } else if loadState.flight === flight {
+            if case .loaded(let page as Page) = completion, let pages = self as? any PagePreparing {
+                await pages.prepare(page, of: flight)
+            }
             await loadContext?.prepareLoad()
             if loadState.flight === flight { finish(flight, with: completion) }
         }

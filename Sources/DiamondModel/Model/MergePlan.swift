@@ -64,7 +64,7 @@ struct MergePlan {
         var log = RepairLog(context: context, staging: staging)
         let value = log.reading(property.keys[0]) { log -> Any? in
             if let child = property.nestedModel(in: slot.value), child.isSubject(of: json, log: log) {
-                return log.merge(json, into: child) ? child : nil
+                return log.merge(.value(json), into: child) ? child : nil
             }
             if let value = property.decode(json, repairs: &log) { return value }
             log.note(.init(refusing: json), found: json)
@@ -81,7 +81,7 @@ struct MergePlan {
         _ core: CollectionCore, of property: AnyProperty, json: JSONValue, staging: Staging
     ) {
         var log = RepairLog(context: context, staging: staging)
-        let values = log.elements(of: property, in: json) ?? []
+        let values = log.elements(of: property, in: .value(json)) ?? []
         repairs += log.repairs
         staging.append { [model] in model.load(values, into: core, of: property) }
     }
@@ -148,11 +148,11 @@ extension RepairLog {
     /// Stages the merge of an object into a model, or records the values that its rules reject.
     ///
     /// - Returns: `false` if the JSON is not an object, or if there is no staging.
-    mutating func merge(_ json: JSONValue, into model: Model) -> Bool {
-        guard let staging, case .object(let object) = json else { return false }
-        if model.hasMerged(object) { return true }
+    mutating func merge(_ json: JSONItem, into model: Model) -> Bool {
+        guard let staging, let members = ObjectMembers(json) else { return false }
+        if model.hasMerged(members) { return true }
         staging.attempt {
-            let plan = MergePlan(object, into: model, staging: staging, context: context)
+            let plan = MergePlan(members.object, into: model, staging: staging, context: context)
             note(plan.violations)
             if plan.violations.isEmpty { staging.append { plan.apply() } }
             return plan.violations.isEmpty
@@ -164,7 +164,9 @@ extension RepairLog {
 extension Model {
     /// Returns whether the JSON describes this nested object, and not another one that replaces it.
     fileprivate func isSubject(of json: JSONValue, log: RepairLog) -> Bool {
-        guard case .object(let object) = json, type(of: self).concreteClass(for: object) == type(of: self) else {
+        guard case .object(let object) = json,
+            type(of: self).concreteClass(for: ObjectMembers(object)) == type(of: self)
+        else {
             return false
         }
         guard let id = object[Self.idKey].flatMap(ModelID.init(json:)), id != serverID else { return true }

@@ -69,7 +69,7 @@ extension Model {
 
     /// Returns a new object with the state of an archive, outside every context.
     static func unarchived(from json: JSONValue) throws -> Self {
-        let model = try instance(for: json)
+        let model = try instance(for: ObjectMembers(json.modelObject()))
         try model.start(withArchive: json)
         return model
     }
@@ -78,10 +78,10 @@ extension Model {
     final func start(withArchive json: JSONValue) throws {
         var object = try json.modelObject()
         guard case .object(let state)? = object.removeValue(forKey: Self.stateName) else {
-            return try start(with: .object(object))
+            return try start(with: ObjectMembers(object))
         }
         let base = try state[StateKey.base]?.modelObject()
-        try start(with: .object(base ?? [:]))
+        try start(with: ObjectMembers(base ?? [:]))
         if base == nil { tracking.repairs = [] }
         tracking.source = base
         tracking.serverID = state[StateKey.id].flatMap(ModelID.init(json:))

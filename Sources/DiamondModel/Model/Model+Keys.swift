@@ -74,7 +74,7 @@ extension Model {
     /// Throws if the JSON of a nested object has members that only the server may set, other than its id.
     private static func refuseServerOwned(_ json: JSONValue, at key: String) throws {
         guard case .object(let object) = json else { return }
-        let type = concreteClass(for: object)
+        let type = concreteClass(for: ObjectMembers(object))
         for slot in PropertyVisitor.slots(of: type.init()) {
             let property = slot.property
             let path = "\(key).\(property.key)"

@@ -11,22 +11,22 @@ extension Model {
     ///
     /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects (also in a nested
     ///   model), and for an id that another live model has. Nothing is written then.
-    public final func merge(_ json: JSONValue) throws { try merge(json.modelObject()) }
+    public final func merge(_ json: JSONValue) throws { try merge(ObjectMembers(json.modelObject())) }
 
     /// Merges a JSON text from the server.
     ///
     /// - Throws: ``ModelError``, as for a JSON value. Nothing is written then.
-    public final func merge(_ text: Data) throws { try merge(JSONValue(modelText: text)) }
+    public final func merge(_ text: Data) throws { try merge(JSONItem(modelText: text).modelObject()) }
 
-    private func merge(_ object: [String: JSONValue]) throws {
-        if hasMerged(object) { return }
+    final func merge(_ members: ObjectMembers) throws {
+        if hasMerged(members) { return }
         // While calls wait in the queue, their changes stay, as in a response.
         if let context, context.answerTime == nil, hasQueuedSaves {
-            return try context.applyingAnswer(of: context.order.next()) { try merge(object) }
+            return try context.applyingAnswer(of: context.order.next()) { try merge(members) }
         }
-        try checkID(object[Self.idKey].flatMap(ModelID.init(json:)))
+        try checkID(members.id(at: Self.idKey))
         let staging = Staging()
-        let plan = MergePlan(object, into: self, staging: staging)
+        let plan = MergePlan(members.object, into: self, staging: staging)
         if !plan.violations.isEmpty { throw ModelError.invalid(plan.violations) }
         staging.commit()
         plan.apply()
@@ -37,14 +37,16 @@ extension Model {
     ///
     /// `false` for a model with nested models or collections, which change by themselves, and while the merge would
     /// have to be recorded for calls that are under way.
-    final func hasMerged(_ object: [String: JSONValue]) -> Bool {
+    final func hasMerged(_ object: ObjectMembers) -> Bool {
         guard tracking.dirty.isEmpty, tracking.repairs.isEmpty, tracking.nesting == .absent,
             let members = tracking.members,
-            object[Self.idKey].flatMap(ModelID.init(json:)) == tracking.serverID,
-            !recordsMerges, members.include(object)
+            object.id(at: Self.idKey) == tracking.serverID, !recordsMerges
         else { return false }
+        if members.isText(of: object) { return true }
+        let object = object.object
+        guard members.include(object) else { return false }
         // A part of the values may lack the key that a property was read from, and have another one of its keys.
-        if members.names.count == object.count { return true }
+        if members.object.count == object.count { return true }
         return PropertyVisitor.slots(of: self).allSatisfy { $0.property.keys.count == 1 }
     }
 
@@ -55,7 +57,7 @@ extension Model {
     }
 
     /// Reads an array into a nested collection, and adds a repair for each rejected element.
-    final func load(_ values: [JSONValue], into core: CollectionCore, of property: AnyProperty) {
+    final func load(_ values: [JSONItem], into core: CollectionCore, of property: AnyProperty) {
         if core.context == nil { core.context = context }
         if core.hasChangedMembers, context?.answerTime != nil { return core.mergeMembers(with: values) }
         core.replaceAll(with: values)

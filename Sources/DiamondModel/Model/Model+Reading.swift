@@ -11,24 +11,32 @@ extension Model {
     ///   - strict: Whether JSON that needs repairs is refused.
     /// - Throws: ``ModelError`` for JSON that is not an object, or that `strict` refuses.
     public convenience init(json: JSONValue, strict: Bool = false) throws {
-        self.init()
-        try start(with: json)
-        if strict { try refuseRepairs() }
+        try self.init(item: .value(json), strict: strict)
     }
 
     /// Creates an object from a JSON text, outside every context.
     ///
     /// - Throws: ``ModelError`` for text that is not a JSON object, or that `strict` refuses.
     public convenience init(json text: Data, strict: Bool = false) throws {
-        try self.init(json: JSONValue(modelText: text), strict: strict)
+        try self.init(item: JSONItem(modelText: text), strict: strict)
+    }
+
+    private convenience init(item: JSONItem, strict: Bool) throws {
+        self.init()
+        try start(with: item.modelObject())
+        if strict { try refuseRepairs() }
     }
 
     /// Creates an object of the class that ``concreteClass(for:)`` returns, outside every context. For class clusters.
     ///
     /// - Throws: ``ModelError`` for JSON that is not an object, or whose class is no subclass of this class.
     public static func decoded(from json: JSONValue) throws -> Self {
-        let model = try instance(for: json)
-        try model.start(with: json)
+        try decoded(from: ObjectMembers(json.modelObject()))
+    }
+
+    static func decoded(from object: ObjectMembers, readers: ObjectReaders? = nil) throws -> Self {
+        let model = try instance(for: object)
+        try model.start(with: object, readers: readers)
         return model
     }
 
@@ -51,30 +59,30 @@ extension Model {
     }
 
     /// Returns the nested object of a property: the live instance, with its merge staged, or a new object.
-    static func nested(in json: JSONValue, log: inout RepairLog) throws -> Self {
-        let id = try json.modelObject()[idKey].flatMap(ModelID.init(json:))
-        guard let context = log.context, let staging = log.staging, let id else {
-            let model = try instance(for: json)
-            try model.start(with: json, context: log.context, staging: log.staging)
+    static func nested(in json: JSONItem, log: inout RepairLog) throws -> Self {
+        let object = try json.modelObject()
+        guard let context = log.context, let staging = log.staging, let id = object.id(at: idKey) else {
+            let model = try instance(for: object)
+            try model.start(with: object, context: log.context, staging: log.staging)
             return model
         }
         if let live = staging.model(self, id: id, in: context) {
-            let model: Self = try live.live(for: json)
+            let model: Self = try live.live(for: object)
             _ = log.merge(json, into: model)
             return model
         }
-        let model = try instance(for: json)
+        let model = try instance(for: object)
         model.tracking.context = context
         staging.add(model, id: id)
-        try model.start(with: json, context: context, staging: staging)
+        try model.start(with: object, context: context, staging: staging)
         return model
     }
 
     /// Returns this live instance as the requested class, for JSON that has its id.
     ///
     /// - Throws: ``ModelError`` `wrongClass` if the JSON is of another class.
-    final func live<M: Model>(for json: JSONValue) throws -> M {
-        let concrete = type(of: self).concreteClass(for: try json.modelObject())
+    final func live<M: Model>(for object: ObjectMembers) throws -> M {
+        let concrete = type(of: self).concreteClass(for: object)
         guard let model = self as? M, type(of: self) == concrete else {
             throw ModelError(
                 .wrongClass, "the JSON is of class \(concrete), but the live \(modelID) is a \(type(of: self))")
@@ -83,8 +91,7 @@ extension Model {
     }
 
     /// Returns a new object of the class for the JSON, still with its defaults.
-    static func instance(for json: JSONValue) throws -> Self {
-        let object = try json.modelObject()
+    static func instance(for object: ObjectMembers) throws -> Self {
         let concrete = concreteClass(for: object)
         guard let type = concrete as? Self.Type else {
             throw ModelError(.wrongClass, "the JSON is of class \(concrete), which is not a \(Self.self)")
@@ -93,12 +100,17 @@ extension Model {
     }
 
     /// Reads the values of a new object.
-    final func start(with json: JSONValue, context: ModelContext? = nil, staging: Staging? = nil) throws {
-        let object = try json.modelObject()
-        tracking.context = context
-        tracking.members = members(object, in: context)
-        tracking.serverID = object[Self.idKey].flatMap(ModelID.init(json:))
-        let reading = PropertyVisitor.read(object, into: self, log: RepairLog(context: context, staging: staging))
+    ///
+    /// - Parameter readers: The readers of a list without a context. Those of the context are used otherwise.
+    final func start(
+        with object: ObjectMembers, context: ModelContext? = nil, staging: Staging? = nil, readers: ObjectReaders? = nil
+    ) throws {
+        if let context { tracking.context = context }
+        let readers = context?.readers ?? readers ?? ObjectReaders()
+        let type = type(of: self)
+        tracking.members = readers.members(object, of: type)
+        tracking.serverID = object.id(at: type.idKey)
+        let reading = readers.read(object, into: self, log: RepairLog(context: context, staging: staging))
         tracking.repairs = reading.repairs
         if !reading.hasNested { tracking.nesting = .absent }
         if let context, let time = context.answerTime { noteFirstAnswer(at: time, of: object, in: context) }
@@ -106,17 +118,6 @@ extension Model {
             guard let staging else { load(array.values, into: array.core, of: array.property); continue }
             staging.append { self.load(array.values, into: array.core, of: array.property) }
         }
-    }
-
-    /// Returns the members of an object, which share their names with those of the last object of the class.
-    private func members(_ object: [String: JSONValue], in context: ModelContext?) -> SourceMembers {
-        let identity = ObjectIdentifier(type(of: self))
-        if let names = context?.memberNames[identity], let members = SourceMembers(object, names: names) {
-            return members
-        }
-        let members = SourceMembers(object)
-        context?.memberNames[identity] = members.names
-        return members
     }
 
     private func refuseRepairs() throws {
@@ -127,13 +128,19 @@ extension Model {
     }
 }
 
-extension JSONValue {
+extension JSONItem {
     init(modelText text: Data) throws {
-        do { try self.init(reading: text, isolatesFaults: true) } catch {
-            throw ModelError(.malformed, "the text is not JSON: \(error)")
-        }
+        do { try self.init(reading: text) } catch { throw ModelError(.malformed, "the text is not JSON: \(error)") }
     }
 
+    /// Returns the members of an object.
+    func modelObject() throws -> ObjectMembers {
+        if let members = ObjectMembers(self) { return members }
+        return try ObjectMembers(value.modelObject())
+    }
+}
+
+extension JSONValue {
     func modelObject() throws -> [String: JSONValue] {
         if case .object(let object) = self { return object }
         if let fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }

@@ -31,7 +31,7 @@ open class Model: Observable {
     open class var idKey: String { "id" }
 
     /// Returns the class for a JSON object. A class cluster overrides it to return a subclass.
-    open class func concreteClass(for object: [String: JSONValue]) -> Model.Type { self }
+    open class func concreteClass(for object: ObjectMembers) -> Model.Type { self }
 
     /// The class within which ids are unique. The subclasses of a class cluster return its base class.
     open class var identityClass: Model.Type { self }

@@ -1,14 +1,22 @@
 import Diamond
 
-/// The members of a model's last JSON, in less memory than a dictionary.
+/// The members of a model's last JSON, in less memory than a dictionary: the text of the object, or its values.
 struct SourceMembers: Equatable {
-    /// The names. Objects of a class usually have the same ones, and share them.
+    /// The names. Objects of a class usually have the same ones, and share them. Empty for a text.
     let names: [String]
     private let values: [JSONValue]
+    private let text: [UInt8]
 
     init(_ object: [String: JSONValue]) {
         names = Array(object.keys)
         values = Array(object.values)
+        text = []
+    }
+
+    /// Creates members with the text of an object.
+    init(text: [UInt8]) {
+        (names, values) = ([], [])
+        self.text = text
     }
 
     /// Creates members with the names of another object; `nil` if this one has other names.
@@ -22,14 +30,22 @@ struct SourceMembers: Equatable {
         }
         self.names = names
         self.values = values
+        text = []
     }
 
-    var object: [String: JSONValue] { Dictionary(uniqueKeysWithValues: zip(names, values)) }
+    var object: [String: JSONValue] {
+        if text.isEmpty { return Dictionary(uniqueKeysWithValues: zip(names, values)) }
+        // The text was read before.
+        return (try? JSONValue(reading: text, isolatesFaults: true).modelObject()) ?? [:]
+    }
+
+    /// Returns whether the members were read from an equal text.
+    func isText(of object: ObjectMembers) -> Bool { !text.isEmpty && object.isText(text) }
 
     /// Returns whether the members include those of an object.
     func include(_ other: [String: JSONValue]) -> Bool {
         // To compare a few names is faster than to hash one.
-        if names.count <= 16 {
+        if text.isEmpty, names.count <= 16 {
             return other.allSatisfy { name, value in
                 names.firstIndex { $0 == name && $0.isExactly(name) }.map { values[$0] == value } ?? false
             }
@@ -39,7 +55,8 @@ struct SourceMembers: Equatable {
     }
 
     static func == (left: SourceMembers, right: SourceMembers) -> Bool {
-        if left.names == right.names { return left.values == right.values }
-        return left.names.count == right.names.count && left.include(right.object)
+        if left.text.isEmpty, right.text.isEmpty, left.names == right.names { return left.values == right.values }
+        if !left.text.isEmpty, left.text == right.text { return true }
+        return JSONValue.object(left.object) == .object(right.object)
     }
 }

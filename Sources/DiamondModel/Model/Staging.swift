@@ -70,6 +70,11 @@ final class Staging {
         for model in newModels { model.context?.showCalls(on: model) }
     }
 
+    /// Forgets everything, to be used for another object.
+    func reset() {
+        (claims, newModels, writes, violations) = ([:], [], [], [])
+    }
+
     // MARK: Violations
 
     func note(_ violations: [Violation]) { self.violations += violations }

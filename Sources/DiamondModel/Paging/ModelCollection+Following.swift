@@ -33,9 +33,11 @@ extension ModelCollection {
             var page: Result<Page, any Error>?
             if let response = state.response, follower.isNew(state) {
                 page = await QueryFollower<Value>.page(of: response, format: format)
+                if let page = try? page?.get() { await core.prepare(page, of: nil) }
                 await context?.prepareLoad()
             }
             follower.show(state, page: page, in: self)
+            core.preparation = nil
         }
     }
 
@@ -99,7 +101,7 @@ extension ModelCollection {
 extension CollectionCore {
     fileprivate func show(_ page: Page) throws {
         guard let source else {
-            replaceAll(with: page.items)
+            replaceAll(with: page.content)
             return pager.begin(at: .end, total: page.total)
         }
         let hasPages = source.paging != .whole && pager.state.isLoaded

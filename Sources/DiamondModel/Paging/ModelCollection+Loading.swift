@@ -86,7 +86,10 @@ extension ModelCollection: Loadable {
         }
     }
 
-    public func apply(_ page: Page, of load: Load) throws { try core.apply(page, of: load) }
+    public func apply(_ page: Page, of load: Load) throws {
+        defer { core.preparation = nil }
+        try core.apply(page, of: load)
+    }
 
     public func age(of page: Page) -> Duration? { page.hasOnlyNewer ? nil : .seconds(page.age) }
 
@@ -112,13 +115,13 @@ extension CollectionCore {
         switch load.scope {
         case .beginning: try begin(with: page, of: source)
         case .refresh:
-            if isContiguous(page, of: source) { upsertAtTop(page.items) } else { try begin(with: page, of: source) }
+            if isContiguous(page, of: source) { upsertAtTop(page.content) } else { try begin(with: page, of: source) }
         case .more:
             let isShifted = pager.isShifted
             let position = pager.nextPosition(source)
             var next = try source.paging.position(after: page, at: position)
             let changes = pager.sourceChanges
-            upsert(page.items)
+            upsert(page.content)
             // If an object was destroyed during the load, the page may lack a row: the same page is requested again.
             if !isShifted, pager.sourceChanges == changes {
                 if isRepeated(page, of: source) { next = .end }
@@ -146,9 +149,9 @@ extension CollectionCore {
 
     private func begin(with page: Page, of source: PageSource) throws {
         let next = try source.paging.position(after: page, at: .start)
-        let destroyed = page.items.filter(isDestroyed).count
+        let destroyed = page.content.filter(isDestroyed).count
         let changes = pager.sourceChanges
-        replaceAll(with: page.items)
+        replaceAll(with: page.content)
         guard pager.sourceChanges == changes else { return }
         pager.begin(at: next, total: page.total, destroyed: destroyed)
         _ = isRepeated(page, of: source)
@@ -159,11 +162,11 @@ extension CollectionCore {
     private func isRepeated(_ page: Page, of source: PageSource) -> Bool {
         guard source.paging.isCounted else { return false }
         return pager.noteItems(
-            page.items.map { json in (try? id(of: json)).map(AnyHashable.init) ?? AnyHashable(json) })
+            page.content.map { json in (try? id(of: json)).map(AnyHashable.init) ?? AnyHashable(json.value) })
     }
 
     /// Returns whether an item of a response was destroyed during the load.
-    private func isDestroyed(_ json: JSONValue) -> Bool {
+    private func isDestroyed(_ json: JSONItem) -> Bool {
         guard let context, let time = context.answerTime, let id = try? id(of: json) else { return false }
         return context.order.isDestroyed(ModelKey(type, id), since: time)
     }
@@ -172,6 +175,6 @@ extension CollectionCore {
     private func isContiguous(_ page: Page, of source: PageSource) -> Bool {
         if source.paging == .whole || order.first == nil { return false }
         if page.hasOnlyNewer { return page.isLast != false }
-        return page.items.contains { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }
+        return page.content.contains { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }
     }
 }

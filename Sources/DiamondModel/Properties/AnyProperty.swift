@@ -26,6 +26,8 @@ public class AnyProperty: @unchecked Sendable {
 
     /// The member's name if the property has a single key with one name. This usual case is read without a loop.
     @usableFromInline let onlyName: String?
+    /// The names of the members in a text; empty if the property has a path, or is not in the JSON.
+    let memberNames: [MemberName]
     /// Whether the property has no models, and keeps values that break its rules.
     @usableFromInline let isPlain: Bool
     /// Whether a change needs no checks: the property is plain, and not the id.
@@ -48,6 +50,8 @@ public class AnyProperty: @unchecked Sendable {
         key = keys[0].text
         let isUsual = keys.count == 1 && keys[0].names.count == 1 && !keys[0].mayLookLikeOthers
         onlyName = isUsual && access != .transient ? keys[0].names[0] : nil
+        let isDirect = access != .transient && keys.allSatisfy { $0.names.count == 1 }
+        memberNames = isDirect ? keys.map { MemberName($0.names[0]) } : []
         isPlain = !(hasRules && policy == .reject) && !isNested
         isQuiet = isPlain && key != idKey
     }
@@ -70,6 +74,17 @@ public class AnyProperty: @unchecked Sendable {
         case "id": Violation(key: key, rule: rule, reason: "cannot be removed")
         default: Violation(key: key, rule: rule, reason: reason(ofRule: rule))
         }
+    }
+
+    /// Returns the value of the first key that has one other than `null`, or else of the first key that exists.
+    func item(in object: ObjectMembers) -> JSONItem? {
+        var null: JSONItem?
+        for key in keys {
+            guard let item = key.item(in: object) else { continue }
+            if !item.isNull { return item }
+            null = null ?? item
+        }
+        return null
     }
 
     // MARK: Values without their type

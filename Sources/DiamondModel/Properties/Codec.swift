@@ -5,6 +5,10 @@ public import Foundation
 public struct Codec<Value>: Sendable {
     @usableFromInline let decode: @Sendable (JSONValue, inout RepairLog) -> Value?
     @usableFromInline let encode: @Sendable (Value) -> JSONValue
+    /// Returns the value in a text. If it is `nil`, or something was recorded, the value is decoded again.
+    @usableFromInline let read: @Sendable (TextElement, inout RepairLog) -> Value?
+    /// Decodes a value whose parts may be objects in a text.
+    let decodeItem: @Sendable (JSONItem, inout RepairLog) -> Value?
 
     /// Creates a codec.
     ///
@@ -16,22 +20,36 @@ public struct Codec<Value>: Sendable {
         decode: @escaping @Sendable (JSONValue) throws -> Value?,
         encode: @escaping @Sendable (Value) -> JSONValue
     ) {
-        self.decode = { json, repairs in
-            do { return try decode(json) } catch {
-                repairs.refuse(because: (error as? any LocalizedError)?.errorDescription ?? "\(error)")
-                return nil
-            }
-        }
-        self.encode = encode
+        self.init(
+            logging: { json, repairs in
+                do { return try decode(json) } catch {
+                    repairs.refuse(because: (error as? any LocalizedError)?.errorDescription ?? "\(error)")
+                    return nil
+                }
+            }, encode: encode)
     }
 
-    @inlinable
+    @usableFromInline
     init(
         logging decode: @escaping @Sendable (JSONValue, inout RepairLog) -> Value?,
-        encode: @escaping @Sendable (Value) -> JSONValue
+        encode: @escaping @Sendable (Value) -> JSONValue, reading read: (@Sendable (TextElement) -> Value?)? = nil
     ) {
         self.decode = decode
         self.encode = encode
+        self.read = if let read { { text, _ in read(text) } } else { { decode($0.value, &$1) } }
+        decodeItem = { decode($0.value, &$1) }
+    }
+
+    /// Creates a codec of nested models, which are read from their texts.
+    init(
+        items decodeItem: @escaping @Sendable (JSONItem, inout RepairLog) -> Value?,
+        encode: @escaping @Sendable (Value) -> JSONValue
+    ) {
+        decode = { decodeItem(.value($0), &$1) }
+        self.encode = encode
+        // A property with models is not read in the short way.
+        read = { _, _ in nil }
+        self.decodeItem = decodeItem
     }
 }
 
@@ -39,7 +57,9 @@ extension Codec where Value: ModelValue {
     /// The conversion of a type that converts itself.
     @inlinable
     public static var own: Codec {
-        Codec(logging: { json, repairs in Value(json: json, repairs: &repairs) }, encode: { $0.json })
+        Codec(
+            logging: { json, repairs in Value(json: json, repairs: &repairs) }, encode: { $0.json },
+            reading: TextElement.reader(of: Value.self))
     }
 }
 
@@ -63,7 +83,7 @@ extension Codec where Value == Date {
     private static func number(unit: Int64) -> Codec {
         let scale = 1_000_000 / Double(unit)
         return Codec(
-            decode: { json in Double(json: json).map { Date(timeIntervalSince1970: $0 / scale) } },
+            logging: { json, _ in Double(json: json).map { Date(timeIntervalSince1970: $0 / scale) } },
             encode: { date in
                 guard let instant = InternetTime.Instant(date) else {
                     return .number(date.timeIntervalSince1970 * scale)
@@ -71,7 +91,8 @@ extension Codec where Value == Date {
                 let (whole, rest) = instant.microseconds.quotientAndRemainder(dividingBy: unit)
                 let units = instant.seconds * (1_000_000 / unit) + whole
                 return rest == 0 ? .integer(units) : .number(Double(units) + Double(rest) / Double(unit))
-            })
+            },
+            reading: { $0.element.double().map { Date(timeIntervalSince1970: $0 / scale) } })
     }
 }
 

@@ -60,7 +60,7 @@ extension Property {
             },
             duplicate: { $0?.copy() }, model: { $0 }, modelType: Wrapped.self)
         self.init(
-            keyPath, keys: [key] + alternatives, access: access, codec: .nullable(.nested), rules: [], policy: .keep,
+            keyPath, keys: [key] + alternatives, access: access, codec: .nullableNested(), rules: [], policy: .keep,
             form: form)
     }
 }
@@ -72,6 +72,23 @@ extension Codec {
             logging: { json, repairs in
                 if json == .null { return .some(nil) }
                 return codec.decode(json, &repairs).map { .some($0) }
+            },
+            encode: { $0.map(codec.encode) ?? .null },
+            reading: { text in
+                if text.isNull { return .some(nil) }
+                var repairs = RepairLog()
+                guard let value = codec.read(text, &repairs), repairs.isClean else { return nil }
+                return .some(value)
+            })
+    }
+
+    /// Returns a codec for a nested model that can be `nil`.
+    fileprivate static func nullableNested<Wrapped: Model>() -> Codec where Value == Wrapped? {
+        let codec = Codec<Wrapped>.nested
+        return Codec(
+            items: { item, repairs in
+                if item.isNull { return .some(nil) }
+                return codec.decodeItem(item, &repairs).map { .some($0) }
             },
             encode: { $0.map(codec.encode) ?? .null })
     }

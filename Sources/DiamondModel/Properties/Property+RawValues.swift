@@ -66,14 +66,21 @@ extension Property {
 extension Codec where Value: RawRepresentable & SendableMetatype, Value.RawValue: ModelValue {
     /// A value as its raw value. A text that is only equivalent to a raw value, with other bytes, does not count.
     static var raw: Codec {
-        Codec(
+        let readRaw = TextElement.reader(of: Value.RawValue.self)
+        return Codec(
             logging: { json, repairs in
                 guard let raw = Value.RawValue(json: json, repairs: &repairs) else { return nil }
                 if let value = Value(rawValue: raw), isExact(value.rawValue, raw) { return value }
                 repairs.refuse(because: "is none of the known values")
                 return nil
             },
-            encode: { $0.rawValue.json })
+            encode: { $0.rawValue.json },
+            reading: { text in
+                guard let raw = readRaw?(text), let value = Value(rawValue: raw), isExact(value.rawValue, raw) else {
+                    return nil
+                }
+                return value
+            })
     }
 
     /// Returns whether texts that are equal have equal bytes. A type may normalize its text, for example to lowercase.

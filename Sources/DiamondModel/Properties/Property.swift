@@ -162,7 +162,7 @@ extension Property where Value == Owner {
 
 extension Codec where Value: Model {
     static var nested: Codec {
-        Codec(logging: { json, repairs in try? Value.nested(in: json, log: &repairs) }, encode: { $0.json })
+        Codec(items: { item, repairs in try? Value.nested(in: item, log: &repairs) }, encode: { $0.json })
     }
 }
 

@@ -43,6 +43,17 @@ extension PropertyKey {
         return value
     }
 
+    /// Returns the item at this key, as ``value(in:)`` does.
+    func item(in object: ObjectMembers) -> JSONItem? {
+        var item = object.item(named: names[0])
+        for name in names.dropFirst() {
+            guard let outer = item else { return nil }
+            guard let members = ObjectMembers(outer) else { return .value(.null) }
+            item = members.item(named: name)
+        }
+        return item
+    }
+
     /// Whether the path ends at a value that is no object.
     func isCut(in object: [String: JSONValue]) -> Bool {
         var members = object

@@ -29,15 +29,19 @@ public final class PropertyVisitor {
     struct NestedArray {
         let property: AnyProperty
         let core: CollectionCore
-        let values: [JSONValue]
+        let values: [JSONItem]
     }
 
     @usableFromInline let purpose: Purpose
-    @usableFromInline let object: [String: JSONValue]
+    private var object = ObjectMembers([:])
+    /// The object's members, if they are values.
+    @usableFromInline private(set) var values: [String: JSONValue]?
+    /// The members of an object in a text.
+    private var plan = MemberPlan()
     @usableFromInline var log = RepairLog()
     private(set) var slots: [Slot] = []
     /// The values to set, by property.
-    private var values: [ObjectIdentifier: Any] = [:]
+    private var newValues: [ObjectIdentifier: Any] = [:]
     private let model: Model?
     private(set) var changes: [PropertyChange] = []
     /// Whether any property has a model or a collection.
@@ -45,9 +49,8 @@ public final class PropertyVisitor {
     /// The arrays for nested collections.
     private var arrays: [NestedArray] = []
 
-    private init(_ purpose: Purpose, object: [String: JSONValue] = [:], model: Model? = nil) {
+    init(_ purpose: Purpose, model: Model? = nil) {
         self.purpose = purpose
-        self.object = object
         self.model = model
     }
 
@@ -58,12 +61,24 @@ public final class PropertyVisitor {
     @discardableResult
     public func visit<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         guard purpose == .read else { return visitSlowly(property, with: value) }
-        if property.isPlain, let name = property.onlyName, let json = object[name],
-            let read = property.codec.decode(json, &log), log.isClean
+        if let values {
+            if property.isPlain, let name = property.onlyName, let json = values[name],
+                let read = property.codec.decode(json, &log), log.isClean
+            {
+                return read
+            }
+        } else if let text = nextText(of: property), property.isPlain, let read = property.codec.read(text, &log),
+            log.isClean
         {
             return read
         }
         return restart(property, with: value)
+    }
+
+    /// Returns the member of a property in the text that is being read.
+    @usableFromInline
+    func nextText(of property: AnyProperty) -> TextElement? {
+        plan.next(named: property.memberNames).map(TextElement.init)
     }
 
     /// Reads a value again after the fast path, whose repairs lack the path.
@@ -95,20 +110,20 @@ public final class PropertyVisitor {
     /// Returns the value to set; `nil` for a property that keeps its value.
     private func newValue<Owner: Model, Value>(of property: Property<Owner, Value>) -> Value? {
         // A cast of a missing value to an optional type would succeed with `nil`.
-        guard let new = values[ObjectIdentifier(property)] else { return nil }
+        guard let new = newValues[ObjectIdentifier(property)] else { return nil }
         return new as? Value
     }
 
     private func readSlowly<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         if property.isNested { hasNested = true }
         guard property.access != .transient else { return value }
-        let json = property.keyFound(in: object).flatMap { $0.value(in: object) }
+        let item = property.item(in: object)
         if let core = property.nestedCollection(in: value) {
-            let values = log.elements(of: property, in: json)
+            let values = log.elements(of: property, in: item)
             if let values { arrays.append(NestedArray(property: property, core: core, values: values)) }
             return value
         }
-        return log.read(property, from: json) ?? value
+        return log.read(property, from: item) ?? value
     }
 }
 
@@ -136,24 +151,27 @@ extension PropertyVisitor {
     }
 
     /// Reads a new model's values, except the arrays of nested collections.
-    static func read(_ object: [String: JSONValue], into model: Model, log: RepairLog) -> Reading {
-        let visitor = PropertyVisitor(.read, object: object)
-        visitor.log = log
-        model.visit(visitor)
-        return Reading(repairs: visitor.log.repairs, arrays: visitor.arrays, hasNested: visitor.hasNested)
+    func read(_ object: ObjectMembers, into model: Model, log: RepairLog) -> Reading {
+        self.object = object
+        self.log = log
+        values = object.values
+        if let element = object.element { plan.begin(element) }
+        model.visit(self)
+        defer { (self.log, self.object, values, arrays, hasNested) = (RepairLog(), ObjectMembers([:]), nil, [], false) }
+        return Reading(repairs: self.log.repairs, arrays: arrays, hasNested: hasNested)
     }
 
     /// Sets values of a model without observers.
     static func fill(_ model: Model, with slots: [Slot]) {
         let visitor = PropertyVisitor(.fill)
-        for slot in slots { visitor.values[ObjectIdentifier(slot.property)] = slot.value }
+        for slot in slots { visitor.newValues[ObjectIdentifier(slot.property)] = slot.value }
         model.visit(visitor)
     }
 
     /// Sets values of a model, and returns the changes.
     static func assign(_ slots: [Slot], to model: Model) -> [PropertyChange] {
         let visitor = PropertyVisitor(.assign, model: model)
-        for slot in slots { visitor.values[ObjectIdentifier(slot.property)] = slot.value }
+        for slot in slots { visitor.newValues[ObjectIdentifier(slot.property)] = slot.value }
         model.visit(visitor)
         for change in visitor.changes { change.property.didSet(on: model) }
         return visitor.changes
@@ -163,24 +181,25 @@ extension PropertyVisitor {
 extension RepairLog {
     /// Returns the value of a property. Records a repair and returns `nil` if the value is missing, has the wrong type,
     /// or breaks a rule of a property that rejects such values.
-    mutating func read<Owner: Model, Value>(_ property: Property<Owner, Value>, from json: JSONValue?) -> Value? {
+    mutating func read<Owner: Model, Value>(_ property: Property<Owner, Value>, from item: JSONItem?) -> Value? {
         reading(property.keys[0]) { log in
-            guard let json else { log.note(.missing, found: nil); return nil }
-            guard let value = property.codec.decode(json, &log) else {
-                log.note(.init(refusing: json), found: json)
+            guard let item else { log.note(.missing, found: nil); return nil }
+            guard let value = property.codec.decodeItem(item, &log) else {
+                log.note(.init(refusing: item.value), found: item.value)
                 return nil
             }
-            log.repairViolations(found: json)
+            log.repairViolations(found: item)
             guard property.policy == .reject, let rule = property.brokenRules(of: value).first else { return value }
-            log.note(.rule(rule), found: json)
+            log.note(.rule(rule), found: item.value)
             return nil
         }
     }
 
     /// Returns the elements for a nested collection. If there is no array, records a repair and returns `nil`.
-    mutating func elements(of property: AnyProperty, in json: JSONValue?) -> [JSONValue]? {
+    mutating func elements(of property: AnyProperty, in item: JSONItem?) -> [JSONItem]? {
         reading(property.keys[0]) { log in
-            if case .array(let values)? = json { return values }
+            if let items = item?.elements { return items }
+            let json = item?.value
             log.note(json.map(Repair.Reason.init(refusing:)) ?? .missing, found: json)
             return nil
         }

@@ -127,10 +127,10 @@ public struct RepairLog {
     }
 
     /// Records a repair for each value that a live nested model has rejected. Reading JSON does not throw for it.
-    mutating func repairViolations(found json: JSONValue) {
+    mutating func repairViolations(found item: JSONItem) {
         guard let staging else { return }
         repairs += staging.takeViolations().map { violation in
-            Repair(path: violation.key, reason: .rule(violation.rule), found: json, key: key)
+            Repair(path: violation.key, reason: .rule(violation.rule), found: item.value, key: key)
         }
     }
 }

@@ -112,7 +112,7 @@ extension Model {
         newer[self] = own
         // Not the class for the JSON: changes need not have the member that names it.
         let sent = type(of: self).init()
-        try sent.start(with: .object(object))
+        try sent.start(with: ObjectMembers(object))
         var slots: [PropertyVisitor.Slot] = []
         for (slot, current) in zip(PropertyVisitor.slots(of: sent), PropertyVisitor.slots(of: self)) {
             guard slot.property.access == .user, let json = slot.property.keyFound(in: object)?.value(in: object) else {

@@ -33,7 +33,8 @@ final class AdmittedExchange: ExchangeOptions {
         self.begin = begin
         receive = report
         admission = pipeline.admission
-        store = pipeline.store
+        let store = pipeline.store
+        self.store = store
         bodyRecorder = BodyRecorder(plan, in: store, environment: pipeline.exchangeEnvironment)
         recorder =
             bodyRecorder ?? context.caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) }

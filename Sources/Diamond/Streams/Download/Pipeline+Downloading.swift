@@ -60,7 +60,7 @@ extension Pipeline {
     /// Returns the request without the retry window, because the rest of a large body may be requested late.
     private func continuable(_ request: Request) -> Request {
         var request = request
-        var policy = request.retry ?? retry
+        var policy = request.retry ?? time.retry
         policy.window = nil
         request.retry = policy
         return request

@@ -1,0 +1,65 @@
+public import Diamond
+import Foundation
+
+/// The members of a JSON object, read by their names. A member of a text becomes a value when it is read.
+///
+/// `@unchecked Sendable`, because an element points to what its text keeps.
+public struct ObjectMembers: @unchecked Sendable {
+    private enum Storage {
+        case values([String: JSONValue])
+        case text(JSONElement, ScannedText)
+    }
+
+    private let storage: Storage
+
+    init(_ object: [String: JSONValue]) { storage = .values(object) }
+
+    /// Creates the members of an object; `nil` for other JSON.
+    init?(_ item: JSONItem) {
+        switch item {
+        case .value(.object(let object)): storage = .values(object)
+        case .element(let element, let text) where element.kind == .object: storage = .text(element, text)
+        default: return nil
+        }
+    }
+
+    /// The value of the member with a name; `nil` if there is none. Names are compared byte by byte.
+    public subscript(name: String) -> JSONValue? { item(named: name)?.value }
+
+    /// All members. Those of a text are read at every call.
+    var object: [String: JSONValue] {
+        switch storage {
+        case .values(let object): object
+        case .text(let element, _): (try? element.value().modelObject()) ?? [:]
+        }
+    }
+
+    func item(named name: String) -> JSONItem? {
+        switch storage {
+        case .values(let object): object.value(named: name).map(JSONItem.value)
+        case .text(let element, let text): element.member(named: name).map { .element($0, text) }
+        }
+    }
+
+    /// Returns the id at a name; `nil` if there is no usable one.
+    func id(at name: String) -> ModelID? {
+        switch item(named: name) {
+        case .value(let json): ModelID(json: json)
+        case .element(let element, _):
+            element.isShortInteger ? ModelID(int64: element.shortInteger) : ModelID(json: element.value())
+        case nil: nil
+        }
+    }
+
+    /// The values, if the members are no text.
+    var values: [String: JSONValue]? { if case .values(let object) = storage { object } else { nil } }
+
+    /// The object in a scanned text.
+    var element: JSONElement? { if case .text(let element, _) = storage { element } else { nil } }
+
+    /// Returns whether the object has a text with these bytes.
+    func isText(_ bytes: [UInt8]) -> Bool {
+        guard let text = element?.text, let start = text.baseAddress else { return false }
+        return text.count == bytes.count && memcmp(start, bytes, bytes.count) == 0
+    }
+}

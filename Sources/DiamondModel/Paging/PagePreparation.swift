@@ -1,0 +1,61 @@
+import Diamond
+
+/// The new models of a long page, read in pieces before the page is applied. Other work of the isolation domain runs
+/// between them. The page is then applied at once, so that a table gets one change set.
+final class PagePreparation {
+    /// The number of objects of a piece. Reading them takes about a millisecond.
+    static let pieceSize = 500
+
+    /// The load of the page. Several callers may wait for it: each continues what the others have begun.
+    private(set) weak var flight: LoadFlight?
+    private var rest: ArraySlice<JSONItem>
+    /// The models, by id, outside every context.
+    private(set) var models: [ModelID: Model] = [:]
+
+    init(_ page: Page, of flight: LoadFlight?) {
+        self.flight = flight
+        rest = page.content[...]
+    }
+
+    /// Reads the next piece.
+    ///
+    /// - Returns: Whether there are more.
+    func readPiece(of type: Model.Type, in context: ModelContext) -> Bool {
+        for item in rest.prefix(Self.pieceSize) {
+            // An element that cannot be read is rejected when the page is applied.
+            guard let object = try? item.modelObject(), let id = object.id(at: type.idKey),
+                context.live(at: ModelKey(type, id)) == nil,
+                let model = try? type.decoded(from: object, readers: context.readers)
+            else { continue }
+            // Models with nested ones have to be read in the context.
+            guard model.tracking.nesting == .absent else { rest = []; return false }
+            models[id] = model
+        }
+        rest = rest.dropFirst(Self.pieceSize)
+        return !rest.isEmpty
+    }
+}
+
+/// A collection, which prepares long pages.
+protocol PagePreparing: AnyObject {
+    nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight) async
+}
+
+extension ModelCollection: PagePreparing {
+    nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight) async {
+        await core.prepare(page, of: flight)
+        // Another load may have replaced this one.
+        if loadState.flight !== flight, core.preparation?.flight === flight { core.preparation = nil }
+    }
+}
+
+extension CollectionCore {
+    /// Reads the new models of a long page in pieces.
+    nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight?) async {
+        guard let context, page.content.count > PagePreparation.pieceSize else { return }
+        let shared = flight == nil || preparation?.flight !== flight ? nil : preparation
+        let preparation = shared ?? PagePreparation(page, of: flight)
+        self.preparation = preparation
+        while self.preparation === preparation, preparation.readPiece(of: type, in: context) { await Task.yield() }
+    }
+}

@@ -1,0 +1,78 @@
+import Diamond
+import DiamondTesting
+import Testing
+
+@testable import DiamondModel
+
+/// Long pages are read in pieces, between which other work of the isolation domain runs.
+@ModelActor
+@Suite(.timeLimit(.minutes(5))) struct PagePreparationTests {
+    private nonisolated static func text(_ ids: Range<Int>, text: String = "x") -> String {
+        "[\(ids.map { "{\"id\":\($0),\"text\":\"\(text)\"}" }.joined(separator: ","))]"
+    }
+
+    private func notes(_ count: Int, context: ModelContext? = nil) -> ModelCollection<Note> {
+        let api = StubAPI { _ in StubAPI.Answer(text: Self.text(0..<count)) }
+        let notes = ModelCollection<Note>(context: context ?? ModelContext(engine: api.engine))
+        notes.source = PageSource(api.engine, Request("notes"))
+        return notes
+    }
+
+    @Test func `other work runs between the pieces of a long list, and a table gets one change set`() async throws {
+        let count = 20 * PagePreparation.pieceSize
+        let notes = notes(count)
+        var sets = 0
+        let token = notes.observe { _ in sets += 1 }
+        var turns = 0
+        let other = Task {
+            while !notes.isLoaded {
+                if notes.core.preparation != nil { turns += 1 }
+                await Task.yield()
+            }
+        }
+        try await notes.load()
+        await other.value
+        #expect(notes.map(\.id) == Array(0..<count) && sets == 1)
+        #expect(turns >= 10 && notes.core.preparation == nil)
+        _ = token
+    }
+
+    @Test func `an object that becomes live between the pieces is merged, and stays the same`() async throws {
+        let count = 4 * PagePreparation.pieceSize
+        let notes = notes(count)
+        let context = try #require(notes.context)
+        var early: Note?
+        let other = Task {
+            while !notes.isLoaded {
+                if notes.core.preparation?.models[0] != nil, early == nil {
+                    early = try? context.model(from: ["id": 0, "text": "early", "stars": 3])
+                }
+                await Task.yield()
+            }
+        }
+        try await notes.load()
+        await other.value
+        let note = try #require(early)
+        #expect(notes[0] === note && note.text == "x" && note.stars == 3 && notes.count == count)
+    }
+
+    @Test func `each caller of one load may read the pieces`() async throws {
+        let count = 6 * PagePreparation.pieceSize
+        let notes = notes(count)
+        let first = Task { try await notes.load() }
+        let second = Task { try await notes.load() }
+        try await first.value
+        try await second.value
+        #expect(notes.count == count && notes.allModels.allSatisfy { $0.context === notes.context })
+    }
+
+    @Test func `models with nested ones are read when the list is applied`() async throws {
+        let count = 2 * PagePreparation.pieceSize
+        let text = "[\((0..<count).map { "{\"id\":\($0),\"cover\":{\"name\":\"c\"}}" }.joined(separator: ","))]"
+        let api = StubAPI { _ in StubAPI.Answer(text: text) }
+        let albums = ModelCollection<Album>(context: ModelContext(engine: api.engine))
+        albums.source = PageSource(api.engine, Request("albums"))
+        try await albums.load()
+        #expect(albums.count == count && albums.allModels.allSatisfy { $0.cover.name == "c" })
+    }
+}
