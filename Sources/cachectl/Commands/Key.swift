@@ -50,8 +50,9 @@ struct Key: AsyncParsableCommand {
         let cache: Cache
         do throws(CacheError) {
             cache = try Cache(store.location, seal: seal, create: false)
-        } catch  where error.code == .noStore {
+        } catch {
             // A store that does not exist has no secret. Printing a key creates none.
+            guard error.code == .noStore else { throw error }
             return KeyRules()
         }
         // The digests of credentials are wrong without the store's secret.

@@ -34,8 +34,9 @@ struct Verify: ParsableCommand {
             let inspection = try CacheInspection(of: store.location, seal: seal)
             noteLocked(inspection)
             isSound = try repair ? apply(inspection, queue: queue, seal: seal) : show(inspection, queue: queue)
-        } catch  where error.code == .noStore && queue != nil {
+        } catch {
             // A store with a queue needs no cache.
+            guard error.code == .noStore, queue != nil else { throw error }
             show(nil, queue: queue, rows: [])
         }
         if !isSound || queue?.findings.isEmpty == false { throw Failure.damaged }

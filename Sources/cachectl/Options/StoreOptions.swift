@@ -50,7 +50,8 @@ struct StoreOptions: ParsableArguments {
         let seal = try sealing.seal()
         do throws(ReplayError) {
             return try ReplayQueue(existing: location, seal: seal)
-        } catch  where error.code == .noStore && location.isThere {
+        } catch {
+            guard error.code == .noStore, location.isThere else { throw error }
             return nil
         }
     }

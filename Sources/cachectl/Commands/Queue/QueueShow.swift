@@ -56,7 +56,8 @@ struct QueueShow: ParsableCommand {
                 throw ReplayError(.badRequest, "job \(id) has no request: discard it")
             }
             return request
-        } catch  where error.code == .badRequest {
+        } catch {
+            guard error.code == .badRequest else { throw error }
             Output.note("cachectl: the request cannot be read: \(error.message)")
             return nil
         }
