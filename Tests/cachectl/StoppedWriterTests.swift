@@ -52,6 +52,20 @@ import Testing
         #expect(try await cachectl("send", server.base + "/b").errors.contains("from cache"))
     }
 
+    @Test func `does not delay the message about a failed request`() async throws {
+        try await cachectl.store([StoredEntry(url: "https://a.example/")])
+        let writer = try await stopped(cachectl.temporary.store.cachePath)
+        let errors = Pipe()
+        let sending = try ChildProcess(
+            BuiltTool("cachectl").url, ["send", "http://127.0.0.1:1/", "--store", cachectl.temporary.directory.path],
+            output: .null, errors: .pipe(errors))
+        #expect(await errors.firstLine().hasPrefix("cachectl: "))
+        #expect(writer.isStopped)
+        writer.kill(SIGCONT)
+        #expect(await writer.ended() == .exited(0))
+        #expect(await sending.ended() == .exited(3))
+    }
+
     @Test(arguments: ["cache.sqlite", "replay.sqlite"])
     func `is reported by doctor, which names the stopped process and the remedy`(name: String) async throws {
         try await cachectl.store([StoredEntry(url: "https://a.example/")])

@@ -12,13 +12,18 @@ struct ExchangeAttempt: Sendable {
     }
 
     let startedAt: Date
-    private let transfer: Transfer
+    // Not the transfer: it has the request, and the bytes that attempts before it have received.
+    private let meter: TransferMeter
     private let completion: Transfer.Completion
+    /// The method of a durable request, whose job the head of a response may decide; `nil` for others, which need the
+    /// whole response.
+    private let durableMethod: HTTPRequest.Method?
 
     /// Sends the request, and receives the whole response, or the rest of it.
     init(_ transfer: Transfer) async {
         startedAt = Date(milliseconds: transfer.environment.now())
-        self.transfer = transfer
+        meter = transfer.meter
+        durableMethod = transfer.options.gate.map { _ in transfer.request.method }
         completion = await Self.completion(of: transfer)
     }
 
@@ -37,9 +42,9 @@ struct ExchangeAttempt: Sendable {
         return completion
     }
 
-    /// Whether the head of a response decides the job of a durable request. Other requests need the whole response.
+    /// Whether the head of a response decides the job of a durable request.
     private func isDecided(by head: ReceivedResponse) -> Bool {
-        transfer.options.gate != nil && head.status.decides(transfer.request.method)
+        durableMethod.map { head.status.decides($0) } ?? false
     }
 
     // MARK: The end
@@ -115,7 +120,7 @@ struct ExchangeAttempt: Sendable {
         switch end {
         case .received(var received, _):
             received.attempts = attempts
-            received.metrics = .some(transfer.meter.metrics(after: max(attempts.count, 1), since: start))
+            received.metrics = .some(meter.metrics(after: max(attempts.count, 1), since: start))
             return received
         case .refused(let status, _):
             let message = "the rest of the body was answered with status \(status.code): send the request again"

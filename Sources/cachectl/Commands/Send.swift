@@ -98,7 +98,7 @@ struct Send: AsyncParsableCommand {
         switch outcome.result {
         case .failure(let error):
             if error.code == .queued, store.json { try Output.attempt(json: ["queued": error.jobID]) }
-            throw error
+            throw Failure.reported(error)
         case .success(let response):
             if store.json {
                 try Output.attempt(json: SentResponse(response, time: outcome.time))

@@ -25,10 +25,20 @@ import Testing
         func transform(_ error: inout ConnectionError) async { await failing(&error) }
     }
 
+    /// A transport that retains no request.
+    private struct ForgetfulTransport: Transport {
+        let status: @Sendable () async -> Int
+
+        func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
+            .stub(status: await status())
+        }
+        func close() async {}
+    }
+
     private let temporary = TemporaryStore()
 
     private func engine(
-        _ transport: StubTransport,
+        _ transport: any Transport,
         _ interceptors: [any Interceptor],
         secrets: [String] = []
     ) -> Engine {
@@ -43,6 +53,31 @@ import Testing
     }
 
     private static let fresh: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
+
+    // MARK: Memory
+
+    @Test func `the adapted request of an attempt is freed during the next attempt`() async throws {
+        let isFreed = Guarded(false)
+        let count = Guarded(0)
+        let interceptor = ClosureInterceptor(adapting: { request, attempt in
+            guard attempt == 1 else { return }
+            let bytes = UnsafeMutableRawPointer.allocate(byteCount: 100, alignment: 1)
+            bytes.initializeMemory(as: UInt8.self, repeating: 0, count: 100)
+            let deallocator = Data.Deallocator.custom { pointer, _ in
+                pointer.deallocate()
+                isFreed.withLock { $0 = true }
+            }
+            request.body = .bytes(Data(bytesNoCopy: bytes, count: 100, deallocator: deallocator))
+        })
+        let transport = ForgetfulTransport {
+            count.withLock { $0 += 1 }
+            guard count.withLock({ $0 }) > 1 else { return 503 }
+            await untilTrue { isFreed.withLock { $0 } }
+            return 200
+        }
+        let response = try await engine(transport, [interceptor]).send(Request("http://h/", method: .put))
+        #expect(response.status == .ok && count.withLock { $0 } == 2)
+    }
 
     // MARK: Permits
 

@@ -57,7 +57,7 @@ extension Engine {
         return connections
     }
 
-    /// Runs connections, each when its dependencies have finished. All are started before the first starts.
+    /// Runs connections, each when its dependencies have finished. All are in the engine before the first starts.
     public func start(_ connections: [Connection]) {
         let added = connections.filter(add)
         for connection in added { connection.start() }

@@ -44,7 +44,7 @@ extension Exchange {
         if options.isForeign { added.remove(from: &request, restoring: outgoing.request, rules: rules) }
         // The response to a request whose credentials were removed is not for callers that send them.
         let isPersonal = added.hasRemoved || !added.isEmpty && (options.isForeign || options.identity == nil)
-        let headers = adaptedHeaders(request.headers, from: outgoing.request.headers)
+        let headers = adaptedHeaders(request.headers, from: outgoing.request.headers, rules: rules)
         var adapted = AdaptedRequest(request: request, isPersonal: outgoing.isPersonal)
         if isRedirected(request, from: outgoing.request) {
             request.headers[.cookie] = nil
@@ -63,13 +63,13 @@ extension Exchange {
     }
 
     /// Returns the changed headers' names in lower case, without the credentials that the identity stands for.
-    private func adaptedHeaders(_ adapted: HTTPFields, from outgoing: HTTPFields) -> Set<String> {
+    private func adaptedHeaders(_ adapted: HTTPFields, from outgoing: HTTPFields, rules: KeyRules) -> Set<String> {
         guard !adapted.isExactly(outgoing) else { return [] }
         let names = Set((adapted + outgoing).map(\.name)).filter {
             !adapted[values: $0].isExactly(outgoing[values: $0])
         }
         // The identity stands for credentials, but not for the other contents of cookies.
-        let unkeyed = names.filter { options.identity == nil || $0 == .cookie || !options.rules.isReplaced($0) }
+        let unkeyed = names.filter { options.identity == nil || $0 == .cookie || !rules.isReplaced($0) }
         return Set(unkeyed.map(\.canonicalName))
     }
 }

@@ -29,6 +29,8 @@ final class HitResponder: ChannelDuplexHandler {
     private let peer: ProxyPeer
     /// The number of requests that the task has to answer.
     private var waitingCount = 0
+    /// The number of large responses that the client has not read.
+    private var largeCount = 0
     /// Whether the request is answered whose end was not read yet.
     private var isAnswered = false
     private var mustFlush = false
@@ -57,10 +59,11 @@ final class HitResponder: ChannelDuplexHandler {
     private func write(_ answer: ByteBuffer, in context: ChannelHandlerContext) {
         let count = answer.readableBytes
         guard count > WriteBudget.minimum else {
-            phase.begin(.head)
+            if largeCount == 0 { phase.begin(.head) }
             return context.write(wrapOutboundOut(answer), promise: nil)
         }
         phase.begin(.response)
+        largeCount += 1
         let budget = proxy.budget
         budget.add(count)
         let promise = context.eventLoop.makePromise(of: Void.self)
@@ -75,9 +78,22 @@ final class HitResponder: ChannelDuplexHandler {
 
     /// Notes that the client has read a large response.
     private func endLarge(_ context: ChannelHandlerContext) {
-        guard waitingCount == 0 else { return }
+        largeCount -= 1
+        guard waitingCount == 0, largeCount == 0 else { return }
         phase.begin(.head)
-        if phase.isQuiescing { context.close(promise: nil) }
+        if phase.isQuiescing { closeWhenWritten(context) }
+    }
+
+    /// Closes the connection when all responses have reached the socket: others may follow a large one. If the client
+    /// sends another request meanwhile, the task closes the connection after its response.
+    private func closeWhenWritten(_ context: ChannelHandlerContext) {
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        promise.futureResult.whenComplete { _ in
+            let (handler, context) = bound.value
+            if handler.waitingCount == 0 { context.close(promise: nil) }
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: promise)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -92,7 +108,7 @@ final class HitResponder: ChannelDuplexHandler {
         guard piece.isLast else { return }
         waitingCount -= 1
         // The task may have begun the next request already, and then has set its phase.
-        if waitingCount == 0 { phase.begin(.head) }
+        if waitingCount == 0, largeCount == 0 { phase.begin(.head) }
     }
 
     /// Returns a promise that removes the bytes of a piece from its window.

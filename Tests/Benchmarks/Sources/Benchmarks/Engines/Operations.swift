@@ -37,7 +37,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "cancel-growth",
-            method: "time of enqueuing 1,000,000 connections in a paused lane and canceling them, to ten times 100,000",
+            method: "time of starting 1,000,000 connections in a paused lane and canceling them, to ten times 100,000",
             unit: "x",
             target: .atMost(1.5),
             isLong: true,
