@@ -89,6 +89,15 @@ import Testing
         _ = token
     }
 
+    @Test func `a class cluster reads the same members from a value and from a text`() throws {
+        let text = #"{"id":1,"kind":"dog","na\u006de":"Rex","more":{"a":[1]}}"#
+        let value: [String: JSONValue] = ["id": 1, "kind": "dog", "name": "Rex", "more": ["a": [1]]]
+        for members in [ObjectMembers(value), try JSONItem(modelText: Data(text.utf8)).modelObject()] {
+            #expect(members.object == value && members["name"] == "Rex" && members["none"] == nil)
+            #expect(Animal.concreteClass(for: members) == Dog.self)
+        }
+    }
+
     // MARK: Comparing
 
     private func compare<M: Model>(_ type: M.Type, _ text: String) throws {
