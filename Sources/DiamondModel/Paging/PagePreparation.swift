@@ -3,8 +3,10 @@ import Diamond
 /// The new models of a long page, read in pieces before the page is applied. Other work of the isolation domain runs
 /// between them. The page is then applied at once, so that a table gets one change set.
 final class PagePreparation {
-    /// The number of objects of a piece. Reading them takes about a millisecond.
+    /// The maximum number of objects of a piece. Reading as many small ones takes about a millisecond.
     static let pieceSize = 500
+    /// The length of text in bytes after which a piece of larger objects ends.
+    static let pieceLength = 128 << 10
 
     /// The load of the page. Several callers may wait for it: each continues what the others have begun.
     private(set) weak var flight: LoadFlight?
@@ -21,17 +23,20 @@ final class PagePreparation {
     ///
     /// - Returns: Whether there are more.
     func readPiece(of type: Model.Type, in context: ModelContext) -> Bool {
+        var length = 0
         for item in rest.prefix(Self.pieceSize) {
+            if length > Self.pieceLength { break }
+            rest = rest.dropFirst()
             // An element that cannot be read is rejected when the page is applied.
             guard let object = try? item.modelObject(), let id = object.id(at: type.idKey), models[id] == nil,
                 context.live(at: ModelKey(type, id)) == nil,
                 let model = try? type.decoded(from: object, readers: context.readers)
             else { continue }
+            length += object.element?.text.count ?? 0
             // Models with nested ones have to be read in the context.
             guard model.tracking.nesting == .absent else { rest = []; return false }
             models[id] = model
         }
-        rest = rest.dropFirst(Self.pieceSize)
         return !rest.isEmpty
     }
 

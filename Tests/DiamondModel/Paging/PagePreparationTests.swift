@@ -109,6 +109,16 @@ import Testing
         }
     }
 
+    @Test func `a piece has fewer objects if they are large`() throws {
+        let text = Self.text(0..<3, text: String(repeating: "x", count: PagePreparation.pieceLength * 3 / 4))
+        var page = Page(items: [])
+        page.content = try #require(JSONItem(reading: Data(text.utf8)).elements)
+        let preparation = PagePreparation(page, of: nil)
+        let context = ModelContext()
+        #expect(preparation.readPiece(of: Note.self, in: context) && preparation.models.count == 2)
+        #expect(!preparation.readPiece(of: Note.self, in: context) && preparation.models.count == 3)
+    }
+
     @Test func `a load that is canceled between the pieces throws, and changes nothing`() async throws {
         let notes = notes(20 * PagePreparation.pieceSize)
         let other = Task {
