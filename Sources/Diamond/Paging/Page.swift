@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// A page of a list: its items, and the response's information about further pages.
 public struct Page: Hashable, Sendable {
-    /// The items, in the server's order.
+    /// The items, in the server's order. Each reading makes the values from the response's text.
     public var items: [JSONValue] {
         get { content.map(\.value) }
         set { content = newValue.map(JSONItem.value) }
@@ -161,7 +161,7 @@ public struct JSONMemberPath: Hashable, Sendable, ExpressibleByStringLiteral, Ex
     public func value(in json: JSONValue) -> JSONValue? { item(in: .value(json))?.value }
 
     /// Returns the item at this path; `nil` if there is none.
-    func item(in item: JSONItem) -> JSONItem? {
+    package func item(in item: JSONItem) -> JSONItem? {
         var item = item
         for name in names {
             guard let member = item.member(named: name) else { return nil }

@@ -203,7 +203,7 @@ extension Paging {
 
     /// Whether there are more items after the first `count` items of a list.
     private func hasMore(after page: Page, count: Int) -> Bool {
-        if page.items.isEmpty { return false }
+        if page.content.isEmpty { return false }
         if let total = page.total { return count < total }
         return page.isLast == false || limit.map { page.content.count >= $0 } ?? true
     }

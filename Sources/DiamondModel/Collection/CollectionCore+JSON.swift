@@ -179,7 +179,7 @@ extension CollectionCore {
     }
 
     private func model(with id: ModelID, from object: ObjectMembers, readers: ObjectReaders? = nil) throws -> Model {
-        if let context { return try context.model(type, from: object, prepared: preparation?.models[id]) }
+        if let context { return try context.model(type, from: object, prepared: preparation?.take(id, for: object)) }
         guard let model = entries[id]?.model else {
             let model = try type.decoded(from: object, readers: readers)
             guard model.modelID == id else {

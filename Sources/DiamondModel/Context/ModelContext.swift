@@ -85,7 +85,7 @@ public final class ModelContext: Observable {
         try model(type, from: ObjectMembers(json.modelObject()))
     }
 
-    /// - Parameter prepared: A copy with the values of the object, which becomes the live instance if there is none.
+    /// - Parameter prepared: A new model with the values of the object, which becomes the live instance if there is none.
     func model<M: Model>(_ type: M.Type, from object: ObjectMembers, prepared: Model? = nil) throws -> M {
         guard let id = object.id(at: type.idKey) else {
             throw ModelError(

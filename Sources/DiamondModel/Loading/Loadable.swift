@@ -198,17 +198,29 @@ extension Loadable {
             // Other callers may wait for it, or for the load that has replaced it.
             if loadState.flight?.isCanceled == true { loadState.cancel() }
         } else if loadState.flight === flight {
-            if case .loaded(let page as Page) = completion, let pages = self as? any PagePreparing {
-                await pages.prepare(page, of: flight)
+            await prepare(for: completion, of: flight)
+            if loadState.flight === flight {
+                finish(flight, with: completion)
+            } else {
+                // It may have been canceled or replaced meanwhile.
+                completion = await flight.completion()
+                if case .superseded(let next) = completion { return try await wait(for: next) }
             }
-            await loadContext?.prepareLoad()
-            if loadState.flight === flight { finish(flight, with: completion) }
         }
         switch completion {
         case .loaded: if let error = flight.failure { throw error }
         case .failed(let error): throw error
         case .canceled, .superseded: throw CancellationError()
         }
+    }
+
+    private nonisolated(nonsending) func prepare(
+        for completion: LoadFlight.Completion, of flight: LoadFlight
+    ) async {
+        let pages = self as? any PagePreparing
+        if case .loaded(let page as Page) = completion { await pages?.prepare(page, of: flight) }
+        await loadContext?.prepareLoad()
+        if loadState.flight !== flight { pages?.endPreparation(of: flight) }
     }
 
     /// Finishes the load, for the first of its callers.

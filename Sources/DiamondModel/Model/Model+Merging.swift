@@ -44,9 +44,10 @@ extension Model {
         else { return false }
         if members.isText(of: object) { return true }
         let object = object.object
-        guard members.include(object) else { return false }
+        let values = members.read
+        guard values.include(object) else { return false }
         // A part of the values may lack the key that a property was read from, and have another one of its keys.
-        if members.object.count == object.count { return true }
+        if values.names.count == object.count { return true }
         return PropertyVisitor.slots(of: self).allSatisfy { $0.property.keys.count == 1 }
     }
 

@@ -12,7 +12,8 @@ public struct ObjectMembers: @unchecked Sendable {
 
     private let storage: Storage
 
-    init(_ object: [String: JSONValue]) { storage = .values(object) }
+    /// Creates the members of an object that was read before.
+    public init(_ object: [String: JSONValue]) { storage = .values(object) }
 
     /// Creates the members of an object; `nil` for other JSON.
     init?(_ item: JSONItem) {
@@ -26,8 +27,8 @@ public struct ObjectMembers: @unchecked Sendable {
     /// The value of the member with a name; `nil` if there is none. Names are compared byte by byte.
     public subscript(name: String) -> JSONValue? { item(named: name)?.value }
 
-    /// All members. Those of a text are read at every call.
-    var object: [String: JSONValue] {
+    /// All members. Those of a text are read at every call: to read a few, use their names.
+    public var object: [String: JSONValue] {
         switch storage {
         case .values(let object): object
         case .text(let element, _): (try? element.value().modelObject()) ?? [:]

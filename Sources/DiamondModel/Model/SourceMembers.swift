@@ -39,8 +39,20 @@ struct SourceMembers: Equatable {
         return (try? JSONValue(reading: text, isolatesFaults: true).modelObject()) ?? [:]
     }
 
+    /// Members with the values of the text.
+    var read: SourceMembers { text.isEmpty ? self : SourceMembers(object) }
+
+    /// Whether each reading of the text takes long, for example with the elements of a nested collection.
+    var isLongText: Bool { text.count > 1024 }
+
     /// Returns whether the members were read from an equal text.
     func isText(of object: ObjectMembers) -> Bool { !text.isEmpty && object.isText(text) }
+
+    /// Returns whether these are the members of an object, in the same form.
+    func areRead(from object: ObjectMembers) -> Bool {
+        guard let values = object.values else { return isText(of: object) }
+        return text.isEmpty && names.count == values.count && include(values)
+    }
 
     /// Returns whether the members include those of an object.
     func include(_ other: [String: JSONValue]) -> Bool {

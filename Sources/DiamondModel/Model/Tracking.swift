@@ -56,9 +56,12 @@ struct Tracking: ~Copyable {
     @inlinable var isObserved: Bool { !links.isEmpty || observers != nil }
 
     /// The last JSON of the server, including unknown members; `nil` for an object that was never synced. Each reading
-    /// makes a dictionary.
+    /// makes a dictionary. A long text is replaced by its values.
     var source: [String: JSONValue]? {
-        get { members?.object }
+        mutating get {
+            if let members, members.isLongText { self.members = members.read }
+            return members?.object
+        }
         set {
             let names = members?.names ?? []
             members = newValue.map { SourceMembers($0, names: names) ?? SourceMembers($0) }

@@ -3,8 +3,10 @@ import Diamond
 /// The new models of a long page, read in pieces before the page is applied. Other work of the isolation domain runs
 /// between them. The page is then applied at once, so that a table gets one change set.
 final class PagePreparation {
-    /// The number of objects of a piece. Reading them takes about a millisecond.
+    /// The maximum number of objects of a piece. Reading as many small ones takes about a millisecond.
     static let pieceSize = 500
+    /// The length of text in bytes after which a piece of larger objects ends.
+    static let pieceLength = 128 << 10
 
     /// The load of the page. Several callers may wait for it: each continues what the others have begun.
     private(set) weak var flight: LoadFlight?
@@ -21,41 +23,62 @@ final class PagePreparation {
     ///
     /// - Returns: Whether there are more.
     func readPiece(of type: Model.Type, in context: ModelContext) -> Bool {
+        var length = 0
         for item in rest.prefix(Self.pieceSize) {
+            if length > Self.pieceLength { break }
+            rest = rest.dropFirst()
             // An element that cannot be read is rejected when the page is applied.
-            guard let object = try? item.modelObject(), let id = object.id(at: type.idKey),
+            guard let object = try? item.modelObject(), let id = object.id(at: type.idKey), models[id] == nil,
                 context.live(at: ModelKey(type, id)) == nil,
                 let model = try? type.decoded(from: object, readers: context.readers)
             else { continue }
+            length += object.element?.text.count ?? 0
             // Models with nested ones have to be read in the context.
             guard model.tracking.nesting == .absent else { rest = []; return false }
             models[id] = model
         }
-        rest = rest.dropFirst(Self.pieceSize)
         return !rest.isEmpty
+    }
+
+    /// Removes and returns the model of an object; `nil` if it was read from another object with this id.
+    func take(_ id: ModelID, for object: ObjectMembers) -> Model? {
+        guard let model = models.removeValue(forKey: id), model.tracking.members?.areRead(from: object) == true else {
+            return nil
+        }
+        return model
     }
 }
 
 /// A collection, which prepares long pages.
 protocol PagePreparing: AnyObject {
     nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight) async
+    /// Removes what was prepared for a load that is not applied.
+    func endPreparation(of flight: LoadFlight)
 }
 
 extension ModelCollection: PagePreparing {
     nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight) async {
-        await core.prepare(page, of: flight)
-        // Another load may have replaced this one.
-        if loadState.flight !== flight, core.preparation?.flight === flight { core.preparation = nil }
+        await core.prepare(page, of: flight) { loadState.flight === flight }
+    }
+
+    func endPreparation(of flight: LoadFlight) {
+        if core.preparation?.flight === flight { core.preparation = nil }
     }
 }
 
 extension CollectionCore {
     /// Reads the new models of a long page in pieces.
-    nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight?) async {
+    ///
+    /// - Parameter isCurrent: Returns whether the page will still be applied.
+    nonisolated(nonsending) func prepare(
+        _ page: Page, of flight: LoadFlight?, while isCurrent: () -> Bool = { true }
+    ) async {
         guard let context, page.content.count > PagePreparation.pieceSize else { return }
         let shared = flight == nil || preparation?.flight !== flight ? nil : preparation
         let preparation = shared ?? PagePreparation(page, of: flight)
         self.preparation = preparation
-        while self.preparation === preparation, preparation.readPiece(of: type, in: context) { await Task.yield() }
+        while isCurrent(), self.preparation === preparation, preparation.readPiece(of: type, in: context) {
+            await Task.yield()
+        }
     }
 }

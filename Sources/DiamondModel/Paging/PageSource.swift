@@ -98,16 +98,16 @@ public struct PageSource: Sendable {
         var page = try await load(query)
         guard query.newerThan != nil, let key = paging.newerKey else { return page }
         page.hasOnlyNewer = true
-        var last = page.items.last.flatMap { key.value(in: $0) }
+        var last = page.content.last.flatMap { key.item(in: $0)?.value }
         var rounds = 0
         while let before = last {
             rounds += 1
             let next = try await load(query.before(before))
             // Some servers support only one of the two bounds.
-            let newer = next.items.prefix { key.value(in: $0) != query.newerThan }
-            last = newer.count < next.items.count ? nil : newer.last.flatMap { key.value(in: $0) }
+            let newer = next.content.prefix { key.item(in: $0)?.value != query.newerThan }
+            last = newer.count < next.content.count ? nil : newer.last.flatMap { key.item(in: $0)?.value }
             guard last != before, rounds < Self.maximumRounds else { break }
-            page.items += newer
+            page.content += newer
         }
         // After the maximum number of requests there may be more items.
         if rounds == Self.maximumRounds { page.isLast = false }

@@ -16,7 +16,8 @@ struct MemberPlan {
     /// Begins an object.
     mutating func begin(_ object: JSONElement) {
         visited = 0
-        members.removeAll(keepingCapacity: true)
+        // The memory for a very large object is not kept.
+        members.removeAll(keepingCapacity: members.count <= 1024)
         for (name, value) in object.members { members.append(Member(name: name, value: value)) }
     }
 

@@ -56,7 +56,8 @@ extension Bool: TextReadable {
 extension Double: TextReadable {
     init?(text: JSONElement) {
         guard let double = text.double() else { return nil }
-        self = double
+        // A `JSONValue` has no negative zero.
+        self = double == 0 ? 0 : double
     }
 }
 

@@ -36,9 +36,8 @@ extension Model {
     /// Records the time of the response that a new object was created from.
     final func noteFirstAnswer(at time: Int, of members: ObjectMembers, in context: ModelContext) {
         guard context.order.hasOthers(than: time) else { return }
-        let object = members.object
         let properties = PropertyVisitor.slots(of: self).map(\.property)
-        noteAnswer(at: time, for: Set(properties.filter { $0.keyFound(in: object) != nil }.map(\.key)))
+        noteAnswer(at: time, for: Set(properties.filter { $0.item(in: members) != nil }.map(\.key)))
     }
 
     /// Returns whether the object has values of a response that is newer than a time.

@@ -65,6 +65,39 @@ import Testing
         #expect(place.copy().json == place.json)
     }
 
+    @Test func `a long text is read once, and its values stay the same`() throws {
+        let songs = (0..<100).map { #"{"id":\#($0),"name":"song \#($0)"}"# }.joined(separator: ",")
+        let text = Data(#"{"id":1,"more":[\#(songs)],"name":"Nara"}"#.utf8)
+        let place = try Locality(json: text)
+        #expect(place.tracking.members?.isLongText == true)
+        #expect(place.hasContent && place.tracking.members?.isLongText == false)
+        #expect(try place.json == JSONValue(reading: text) && !place.isDirty)
+        try place.merge(text)
+        #expect(try place.source == JSONValue(reading: text))
+    }
+
+    @Test func `a part of the last text in another form changes nothing`() throws {
+        let note = try Note(json: Data(#"{"id":1,"text":"milk","stars":3}"#.utf8))
+        var events = 0
+        let token = note.observe { _ in events += 1 }
+        for text in [#"{"stars": 3, "id": 1}"#, #"{"text":"mil\u006b","id":1,"stars":3}"#, #"{"id":1}"#] {
+            #expect(try note.hasMerged(JSONItem(modelText: Data(text.utf8)).modelObject()))
+            try note.merge(Data(text.utf8))
+        }
+        #expect(events == 0 && note.text == "milk" && note.stars == 3)
+        #expect(try !note.hasMerged(JSONItem(modelText: Data(#"{"id":1,"stars":4}"#.utf8)).modelObject()))
+        _ = token
+    }
+
+    @Test func `a class cluster reads the same members from a value and from a text`() throws {
+        let text = #"{"id":1,"kind":"dog","na\u006de":"Rex","more":{"a":[1]}}"#
+        let value: [String: JSONValue] = ["id": 1, "kind": "dog", "name": "Rex", "more": ["a": [1]]]
+        for members in [ObjectMembers(value), try JSONItem(modelText: Data(text.utf8)).modelObject()] {
+            #expect(members.object == value && members["name"] == "Rex" && members["none"] == nil)
+            #expect(Animal.concreteClass(for: members) == Dog.self)
+        }
+    }
+
     // MARK: Comparing
 
     private func compare<M: Model>(_ type: M.Type, _ text: String) throws {
