@@ -24,10 +24,7 @@ extension TemporaryStore {
         var digests: [Data] = []
         while try rows.step() {
             digests.append(rows.withBytes(1) { Data(Checksum.digest(of: $0)) })
-            let chunk = try connection.statement("UPDATE body SET checksum = ? WHERE id = ?")
-            try chunk.bind(digests.last, at: 1)
-            try chunk.bind(rows.int64(0), at: 2)
-            try chunk.run()
+            try connection.run("UPDATE body SET checksum = \(digests.last) WHERE id = \(rows.int64(0))")
         }
         return digests
     }
@@ -43,13 +40,9 @@ extension TemporaryStore {
         guard try row.step(), let key = RequestKey(stored: row.data(0)), let stored = StoredResponse(row: row)
         else { return }
         let digest = Checksum.digest(ofChunks: digests)
-        let entry = try connection.statement("UPDATE entry SET body_digest = ?, checksum = ? WHERE id = ?")
-        try entry.bind(digest, at: 1)
-        try entry.bind(
-            Checksum.row(
-                key: key, request: Array(row.data(1)), stored: stored, bodySize: row.int64(9), digest: digest), at: 2)
-        try entry.bind(id, at: 3)
-        try entry.run()
+        let checksum = Checksum.row(
+            key: key, request: Array(row.data(1)), stored: stored, bodySize: row.int64(9), digest: digest)
+        try connection.run("UPDATE entry SET body_digest = \(digest), checksum = \(checksum) WHERE id = \(id)")
     }
 
     /// The number of entries whose bodies have SHA-256.
