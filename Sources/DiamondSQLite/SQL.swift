@@ -20,10 +20,10 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
         case lent(Data)
     }
 
-    /// A value, and the address of the literal that follows it; `nil` for none.
+    /// A value, and the address of the literal before it; `nil` for none.
     struct Piece {
-        var value: Value
         var literal: UnsafePointer<UInt8>?
+        var value: Value
 
         /// The address, with the highest bit set if there is no value.
         var mark: UInt {
@@ -32,12 +32,12 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
         }
     }
 
-    /// The address of the first literal; `nil` for a statement that begins with a value.
-    private(set) var head: UnsafePointer<UInt8>?
     /// The first value. It is not in the array, because the statement of a lookup has one value, and an allocation
     /// would take a twentieth of its time.
     private(set) var first: Piece?
     private(set) var rest: [Piece] = []
+    /// The address of the literal after the last value; `nil` for none.
+    private var tail: UnsafePointer<UInt8>?
     private var isLending = false
     /// A hash of the addresses of all literals.
     private(set) var hash: UInt64 = 0
@@ -68,17 +68,17 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
     /// The text, with `?` for each value.
     package var text: String {
         func text(_ literal: UnsafePointer<UInt8>?) -> String { literal.map { String(cString: $0) } ?? "" }
-        return pieces.reduce(into: text(head)) { (result, piece) in
-            if case .none = piece.value {} else { result += "?" }
+        return pieces.reduce(into: "") { (result, piece) in
             result += text(piece.literal)
-        }
+            if case .none = piece.value {} else { result += "?" }
+        } + text(tail)
     }
 
     /// The addresses of the literals, and where values are. Statements with the same marks have the same text.
-    var marks: [UInt] { [UInt(bitPattern: head)] + pieces.map(\.mark) }
+    var marks: [UInt] { [UInt(bitPattern: tail)] + pieces.map(\.mark) }
 
     func hasMarks(_ marks: [UInt]) -> Bool {
-        guard marks[0] == UInt(bitPattern: head), marks.count == (first == nil ? 1 : rest.count + 2) else {
+        guard marks[0] == UInt(bitPattern: tail), marks.count == (first == nil ? 1 : rest.count + 2) else {
             return false
         }
         guard let first else { return true }
@@ -87,16 +87,17 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
 
     /// Appends a part of a statement with its values.
     package mutating func append(_ part: SQL) {
-        if let head = part.head { add(head) }
         for piece in part.pieces {
-            add(piece.value)
             if let literal = piece.literal { add(literal) }
+            if case .none = piece.value {} else { add(piece.value) }
         }
+        if let tail = part.tail { add(tail) }
         isLending = isLending || part.isLending
     }
 
-    private mutating func add(_ value: Value, before literal: UnsafePointer<UInt8>? = nil) {
-        let piece = Piece(value: value, literal: literal)
+    private mutating func add(_ value: Value) {
+        let piece = Piece(literal: tail, value: value)
+        tail = nil
         if first == nil { first = piece } else { rest.append(piece) }
     }
 
@@ -104,15 +105,8 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
         // Fibonacci hashing (Knuth, TAOCP 3, 6.4): addresses of literals differ in few bits.
         let mixed = (hash ^ UInt64(UInt(bitPattern: literal))) &* 0x9E37_79B9_7F4A_7C15
         hash = mixed << 32 | mixed >> 32
-        if first == nil, head == nil {
-            head = literal
-        } else if first != nil, rest.isEmpty, first?.literal == nil {
-            first?.literal = literal
-        } else if let last = rest.indices.last, rest[last].literal == nil {
-            rest[last].literal = literal
-        } else {
-            add(.none, before: literal)
-        }
+        if tail != nil { add(.none) }
+        tail = literal
     }
 
     package struct StringInterpolation: StringInterpolationProtocol {

@@ -69,8 +69,13 @@ extension Cache {
         guard let stored else { return nil }
         if let chunk = try file.opened(stored, number: number, of: outline) { return chunk }
         guard stored.isOfSameBody else { return nil }
+        throw dropped(outline)
+    }
+
+    /// Drops an entry with a damaged chunk, and returns the error for its reader.
+    func dropped(_ outline: BodyOutline) -> CacheError {
         handle(.damaged(reason: "its body's checksum is wrong"), of: outline.key, isPartial: outline.isPartial)
-        throw CacheError(.corrupt, "the entry \(outline.key) is damaged, and was dropped: send its request again")
+        return CacheError(.corrupt, "the entry \(outline.key) is damaged, and was dropped: send its request again")
     }
 }
 

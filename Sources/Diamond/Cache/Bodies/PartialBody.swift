@@ -24,7 +24,7 @@ extension Cache {
     ///   - isReplacing: whether it replaces an outdated response.
     ///   - isResumable: whether small transactions are used, so that a killed process loses less than 256 KiB;
     ///     otherwise they have a mebibyte.
-    /// - Throws: `entryGone` if the partial body was replaced or removed.
+    /// - Throws: `entryGone` if the partial body was replaced or removed; `corrupt` if it is damaged: it is then dropped.
     package func bodyWriter(
         for entry: CacheEntry,
         continuing partial: PartialBody? = nil,
@@ -50,7 +50,7 @@ extension Cache {
                 try CacheTable.chunk(number, of: outline, on: connection)
             }
             guard let bytes = stored?.bytes, BodyChecksums.matches(bytes, outline.checksums[number]) else {
-                throw .entryGone
+                throw stored?.isOfSameBody == true ? dropped(outline) : .entryGone
             }
             renewed.checksums[number] = bytes.withUnsafeBytes { BodyChecksums.checksum(of: $0) }
         }

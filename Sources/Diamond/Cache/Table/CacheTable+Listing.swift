@@ -22,7 +22,6 @@ extension CacheTable {
         return try page(where: "\(sql: condition) ORDER BY \(sql: terms(of: order))", limit: limit, on: connection)
     }
 
-    /// - Parameter sql: a query that ends with a limit, which is bound after `values`.
     /// Returns a page of valid rows. Rows with values that Diamond never writes do not count: a page that is not full
     /// is the last one.
     ///

@@ -1,6 +1,4 @@
-import Crypto
 import DiamondSQLite
-import Foundation
 
 /// The columns by which a row is found.
 extension CacheTable {
@@ -31,5 +29,4 @@ extension CacheTable {
 
 extension SQL.StringInterpolation {
     mutating func appendInterpolation(_ key: RequestKey) { appendInterpolation(key.bytes) }
-    mutating func appendInterpolation(_ digest: Checksum.Digest?) { appendInterpolation(digest.map { Data($0) }) }
 }

@@ -21,6 +21,17 @@ import Testing
             """)
     }
 
+    /// Stores a part in the form of an older program.
+    private func oldPart() async throws -> CacheEntry {
+        let entry = try CacheEntry.stub("a", body: body)
+        let cache = try store.open()
+        let writer = try cache.bodyWriter(for: entry, isResumable: true)
+        try await writer.append(body.prefix(400_000), in: nil)
+        try await writer.abandon(keepingPartial: true)
+        try store.temporary.writeOldDigests()
+        return entry
+    }
+
     private func stored(_ body: Data) async throws -> CacheEntry {
         let entry = try CacheEntry.stub("a", body: body)
         let cache = try store.open()
@@ -125,12 +136,7 @@ import Testing
     }
 
     @Test func `the checksums of a body continue a part that an older program has stored`() async throws {
-        let entry = try CacheEntry.stub("a", body: body)
-        let first = try store.open()
-        let writer = try first.bodyWriter(for: entry, isResumable: true)
-        try await writer.append(body.prefix(400_000), in: nil)
-        try await writer.abandon(keepingPartial: true)
-        try store.temporary.writeOldDigests()
+        let entry = try await oldPart()
         let cache = try store.open()
         let partial = try #require(try cache.partial(entry))
         #expect(partial.size == 400_000)
@@ -140,6 +146,20 @@ import Testing
         try await second.finish()
         #expect(try cache.found(entry) == body)
         #expect(try store.temporary.oldEntries() == 0)
+    }
+
+    @Test(arguments: 0..<4)
+    func `the checksums of a body do not continue a damaged part of an older program, which is dropped`(chunk: Int)
+        async throws
+    {
+        let entry = try await oldPart()
+        try damage(chunk)
+        let cache = try store.open()
+        let partial = try #require(try cache.partial(entry))
+        #expect(throws: CacheError.self) { try cache.bodyWriter(for: entry, continuing: partial) }
+        #expect(store.events.dropped.count == 1)
+        await cache.flush()
+        #expect(try store.temporary.rows("entry") == 0)
     }
 
     @Test func `the checksums of sealed bodies of an older program stay SHA-256`() async throws {

@@ -20,12 +20,11 @@ extension TemporaryStore {
     private func oldDigests(
         of id: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Data] {
-        let rows = try connection.statement("SELECT id, bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
+        let rows = try connection.statement(composed: "SELECT id, bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
         var digests: [Data] = []
         while try rows.step() {
-            let digest = rows.withBytes(1) { Data(Checksum.digest(of: $0)) }
-            digests.append(digest)
-            try connection.run("UPDATE body SET checksum = \(digest) WHERE id = \(rows.int64(0))")
+            digests.append(rows.withBytes(1) { Data(Checksum.digest(of: $0)) })
+            try connection.run("UPDATE body SET checksum = \(digests.last) WHERE id = \(rows.int64(0))")
         }
         return digests
     }
@@ -34,17 +33,16 @@ extension TemporaryStore {
         of id: Int64, _ digests: [Data], on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let row = try connection.statement(
-            """
-            SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
-            FROM entry WHERE id = \(id) AND seal IS NULL
-            """)
+            composed: """
+                SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
+                FROM entry WHERE id = \(id) AND seal IS NULL
+                """)
         guard try row.step(), let key = RequestKey(stored: row.data(0)), let stored = StoredResponse(row: row)
         else { return }
         let digest = Checksum.digest(ofChunks: digests)
         let checksum = Checksum.row(
             key: key, request: Array(row.data(1)), stored: stored, bodySize: row.int64(9), digest: digest)
-        try connection.run(
-            "UPDATE entry SET body_digest = \(digest), checksum = \(checksum) WHERE id = \(id)")
+        try connection.run("UPDATE entry SET body_digest = \(digest), checksum = \(checksum) WHERE id = \(id)")
     }
 
     /// The number of entries whose bodies have SHA-256.
