@@ -72,10 +72,12 @@ extension JSONNumber {
             if digits.isEmpty { point = 0 }
         }
 
-        // An exponent of any length is valid JSON. Beyond a million every double is zero or infinite.
+        // An exponent of any length is valid JSON. Beyond this bound no digits of a text of 1 GiB make up for it: every
+        // double is zero or infinite.
         private static func clampedInt(_ text: ArraySlice<UInt8>) -> Int {
+            let bound = 1 << 40
             let value = Int(String(decoding: text, as: UTF8.self))
-            return min(max(value ?? (text.first == UInt8(ascii: "-") ? -1_000_000 : 1_000_000), -1_000_000), 1_000_000)
+            return min(max(value ?? (text.first == UInt8(ascii: "-") ? -bound : bound), -bound), bound)
         }
     }
 }

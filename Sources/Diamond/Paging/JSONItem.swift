@@ -41,14 +41,14 @@ package enum JSONItem: @unchecked Sendable {
     package var value: JSONValue {
         switch self {
         case .value(let value): value
-        case .element(let element, _): element.value()
+        case .element(let element, let text): withExtendedLifetime(text) { element.value() }
         }
     }
 
     package var isNull: Bool {
         switch self {
         case .value(let value): value == .null
-        case .element(let element, _): element.kind == .null
+        case .element(let element, let text): withExtendedLifetime(text) { element.kind == .null }
         }
     }
 
@@ -69,7 +69,8 @@ package enum JSONItem: @unchecked Sendable {
     package func member(named name: String) -> JSONItem? {
         switch self {
         case .value(.object(let members)): members.value(named: name).map(JSONItem.value)
-        case .element(let element, let text): element.member(named: name).map { .element($0, text) }
+        case .element(let element, let text):
+            withExtendedLifetime(text) { element.member(named: name).map { .element($0, text) } }
         default: nil
         }
     }
@@ -78,7 +79,7 @@ package enum JSONItem: @unchecked Sendable {
     var fault: String? {
         switch self {
         case .value(let value): value.fault
-        case .element(let element, _): element.fault
+        case .element(let element, let text): withExtendedLifetime(text) { element.fault }
         }
     }
 }

@@ -67,6 +67,12 @@ import Testing
         return [isNegative ? "-" : "", String(decoding: decimal.digits, as: UTF8.self), String(decimal.point)]
     }
 
+    @Test func `an exponent beyond a million counts where as many digits make up for it`() throws {
+        let zeros = String(repeating: "0", count: 1_000_001)
+        #expect(try Self.read("0.\(zeros)1e1000003") == 10)
+        #expect(try Self.read("1\(zeros)e-1000002") == 0.1)
+    }
+
     @Test func `an integer and a double that are written alike are equal`() throws {
         let (integer, double) = (try Self.read("18446744073709552000"), JSONValue.number(1.8446744073709552e19))
         #expect(integer == double && integer.hashValue == double.hashValue)

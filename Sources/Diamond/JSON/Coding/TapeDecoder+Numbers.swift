@@ -28,10 +28,11 @@ extension TapeDecoder {
         return try checked(value, of: element)
     }
 
-    /// Returns a value that was not rounded to infinity or zero.
+    /// Returns a value that was not rounded to infinity or zero. `JSONDecoder` refuses some zeros with an exponent.
     @inline(__always)
     private func checked<T: BinaryFloatingPoint>(_ value: T, of element: JSONElement) throws -> T {
-        guard value.isFinite, value != 0 || element.isZero else { throw Unrepresentable() }
+        guard value.isFinite else { throw Unrepresentable() }
+        guard value != 0 || element.isPlainZero else { throw text.undecided() }
         return value
     }
 
@@ -63,14 +64,8 @@ extension TapeDecoder {
 }
 
 extension JSONElement {
-    /// Whether no digit before the exponent is other than zero.
-    fileprivate var isZero: Bool {
-        for byte in numberText {
-            if byte | 0x20 == UInt8(ascii: "e") { return true }
-            if (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(byte) { return false }
-        }
-        return true
-    }
+    /// Whether a number has no digit other than zero, and no exponent.
+    fileprivate var isPlainZero: Bool { numberText.allSatisfy { $0 <= UInt8(ascii: "0") } }
 }
 
 extension String {

@@ -112,7 +112,8 @@ struct JSONScanner {
     private mutating func closeContainers() throws(JSONError) {
         while open >= 0 {
             guard try scanDelimiter(isInObject: isInObject) else {
-                entries[open].tag += JSONEntry.one
+                // A text without an end may have one element more than the count holds.
+                entries[open].tag &+= JSONEntry.one
                 if isInObject { try scanName() }
                 return
             }

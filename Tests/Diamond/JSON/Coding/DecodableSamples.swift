@@ -17,12 +17,18 @@ enum DecodableSamples {
         var f: UInt8?, g: UInt16?, h: UInt32?, i: UInt64?, j: UInt128?, k: UInt?
     }
 
-    struct Foundations: Codable, Equatable {
+    struct Foundations: Codable, Equatable, CustomStringConvertible {
         var date: Date?
         var data: Data?
         var url: URL?
         var decimal: Decimal?
         var dates: [Date]?
+
+        // Foundation's description of a date that is not a number traps on Linux.
+        var description: String {
+            let seconds = ([date] + (dates ?? [])).map { $0?.timeIntervalSinceReferenceDate }
+            return "\(seconds) \(String(describing: (data, url, decimal)))"
+        }
     }
 
     struct Nested: Codable, Equatable {

@@ -61,7 +61,8 @@ import Testing
         Sample([Samples.Flat].self, #"[{"id":1,"name":"n","isActive":true,"score":0}]"#, "[]"),
         Sample(JSONValue.self, #"{"a":[1,1.5,true,null,"x",{"b_c":[]}],"b":12345678901234567890}"#, "1.0"),
         Sample(Int?.self, "1", "null"), Sample(String.self, "\"\\ud83d\\ude00\"", "\"a\""),
-        Sample(Double.self, "1.5", "\"+\"", "5e-324"), Sample(Float.self, "16777217", "1e-46"),
+        Sample(Double.self, "1.5", "\"+\"", "5e-324", "0e5", "-0.0E12", "0e-5", "1e-400"),
+        Sample(Float.self, "16777217", "1e-46", "0e5", "0.00e+1"),
         Sample([Bool].self, "[true,false]"),
         Sample([Decimal].self, "[0.1,-12]", "[1e3,12345678901234567890123456789012345678]"),
     ]
