@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// A page of a list: its items, and the response's information about further pages.
 public struct Page: Hashable, Sendable {
-    /// The items, in the server's order. Each reading makes the values from the response's text.
+    /// The items, in the server's order. Each reading makes the values from the response's text: read them once.
     public var items: [JSONValue] {
         get { content.map(\.value) }
         set { content = newValue.map(JSONItem.value) }
