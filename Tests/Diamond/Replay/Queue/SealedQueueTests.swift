@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondInspection
 
 /// A queue whose rows are sealed.
-@Suite(.timeLimit(.minutes(2))) struct SealedQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct SealedQueueTests {
     private let fixture = ReplayFixture()
     private var files: TemporaryStore { fixture.temporary }
 

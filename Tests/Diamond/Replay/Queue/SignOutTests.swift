@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// The jobs of a user who signs out.
-@Suite(.timeLimit(.minutes(2))) struct SignOutTests {
+@Suite(.timeLimit(.minutes(5))) struct SignOutTests {
     private let fixture = ReplayFixture()
     private var files: TemporaryStore { fixture.temporary }
 
