@@ -52,21 +52,21 @@ package struct XXH3 {
     private var paired: UInt64 {
         var sum = count &* Self.prime1
         for pair in 0...(input.count - 1) / 32 {
-            sum &+= mixed(pair * 16, pair * 32)
-            sum &+= mixed(input.count - pair * 16 - 16, pair * 32 + 16)
+            sum &+= mixed(pair * 16, key: pair * 32)
+            sum &+= mixed(input.count - pair * 16 - 16, key: pair * 32 + 16)
         }
         return Self.avalanche(sum)
     }
 
     private var sequential: UInt64 {
         var sum = count &* Self.prime1
-        for number in 0..<8 { sum &+= mixed(number * 16, number * 16) }
+        for number in 0..<8 { sum &+= mixed(number * 16, key: number * 16) }
         sum = Self.avalanche(sum)
-        for number in 8..<input.count / 16 { sum &+= mixed(number * 16, number * 16 - 125) }
-        return Self.avalanche(sum &+ mixed(input.count - 16, 119))
+        for number in 8..<input.count / 16 { sum &+= mixed(number * 16, key: number * 16 - 125) }
+        return Self.avalanche(sum &+ mixed(input.count - 16, key: 119))
     }
 
-    private func mixed(_ place: Int, _ keyPlace: Int) -> UInt64 {
+    private func mixed(_ place: Int, key keyPlace: Int) -> UInt64 {
         Self.folded(word(place) ^ key(keyPlace), word(place + 8) ^ key(keyPlace + 8))
     }
 
@@ -80,7 +80,7 @@ package struct XXH3 {
         var b = Pair(Self.prime2, Self.prime3)
         var c = Pair(Self.prime4, 0x85EB_CA77)
         var d = Pair(Self.prime5, Self.prime32)
-        func accumulate(_ place: Int, _ keyPlace: Int) {
+        func accumulate(_ place: Int, key keyPlace: Int) {
             a = accumulated(a, place, keyPlace)
             b = accumulated(b, place &+ 16, keyPlace &+ 16)
             c = accumulated(c, place &+ 32, keyPlace &+ 32)
@@ -89,15 +89,15 @@ package struct XXH3 {
         // Blocks of 16 stripes of 64 bytes. The last stripe is the last 64 bytes, wherever they begin.
         var block = 0
         while block &+ 1024 < input.count {
-            for stripe in 0..<16 { accumulate(block &+ stripe &* 64, stripe &* 8) }
+            for stripe in 0..<16 { accumulate(block &+ stripe &* 64, key: stripe &* 8) }
             a = scrambled(a, 128)
             b = scrambled(b, 144)
             c = scrambled(c, 160)
             d = scrambled(d, 176)
             block &+= 1024
         }
-        for stripe in 0..<(input.count - 1 - block) / 64 { accumulate(block &+ stripe &* 64, stripe &* 8) }
-        accumulate(input.count - 64, 121)
+        for stripe in 0..<(input.count - 1 - block) / 64 { accumulate(block &+ stripe &* 64, key: stripe &* 8) }
+        accumulate(input.count - 64, key: 121)
         var sum = count &* Self.prime1
         for (number, pair) in [a, b, c, d].enumerated() {
             sum &+= Self.folded(pair[0] ^ key(11 + 16 * number), pair[1] ^ key(19 + 16 * number))

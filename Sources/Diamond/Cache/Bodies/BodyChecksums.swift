@@ -39,7 +39,7 @@ struct BodyChecksums: Sendable {
     }
 
     /// Whether bytes have a checksum, of 8 bytes or, for an old chunk, of 32.
-    static func matches(_ chunk: Data, _ checksum: Data) -> Bool {
+    static func matches(_ chunk: Data, checksum: Data) -> Bool {
         chunk.withUnsafeBytes { bytes in
             isOld(checksum) ? Checksum.digest(of: bytes) == checksum : Self.checksum(of: bytes) == checksum
         }

@@ -49,7 +49,7 @@ extension Cache {
             let stored = try file.read { (connection) throws(SQLiteError) in
                 try CacheTable.chunk(number, of: outline, on: connection)
             }
-            guard let bytes = stored?.bytes, BodyChecksums.matches(bytes, outline.checksums[number]) else {
+            guard let bytes = stored?.bytes, BodyChecksums.matches(bytes, checksum: outline.checksums[number]) else {
                 throw stored?.isOfSameBody == true ? dropped(outline) : .entryGone
             }
             renewed.checksums[number] = bytes.withUnsafeBytes { BodyChecksums.checksum(of: $0) }

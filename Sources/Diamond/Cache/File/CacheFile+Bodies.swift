@@ -51,7 +51,9 @@ extension CacheFile {
     func opened(
         _ chunk: CacheTable.StoredChunk, number: Int, of outline: BodyOutline
     ) throws(CacheError) -> Data? {
-        guard let bytes = chunk.bytes, BodyChecksums.matches(bytes, outline.checksums[number]) else { return nil }
+        guard let bytes = chunk.bytes, BodyChecksums.matches(bytes, checksum: outline.checksums[number]) else {
+            return nil
+        }
         guard let opened = try opened(bytes, number: number, of: outline) else { return nil }
         return outline.isCompressed ? BodyCompression.unpack(opened) : opened
     }

@@ -13,7 +13,7 @@ enum JSONEscapes {
                     (index, count) = (index + 2, count + 1)
                 } else {
                     let (scalar, length) = scalar(in: text, at: index)
-                    for byte in UTF8.encode(scalar ?? "\u{FFFD}").unsafelyUnwrapped {
+                    for byte in (scalar ?? "\u{FFFD}").utf8 {
                         buffer.initializeElement(at: count, to: byte)
                         count += 1
                     }

@@ -6,7 +6,7 @@
 /// The whole text was found valid. What two readers could read differently (RFC 7493) is an ambiguity: a repeated name,
 /// a lone surrogate, a number that is larger than any double.
 package struct JSONTape: ~Copyable {
-    /// What happens to an ambiguity.
+    /// The ways to treat an ambiguity.
     package enum Ambiguities: Sendable {
         /// The text is refused.
         case refused
@@ -29,7 +29,7 @@ package struct JSONTape: ~Copyable {
     ///
     /// - Parameters:
     ///   - bytes: The text, at most 1 GiB. A byte order mark before it is ignored (RFC 8259 section 8.1).
-    ///   - ambiguities: What happens to an ambiguity.
+    ///   - ambiguities: The way to treat an ambiguity.
     ///   - maximumDepth: The maximum nesting depth.
     /// - Throws: `malformed` or `ambiguous`, with the offset. An ambiguity is thrown only if the whole text is valid.
     package init(
@@ -68,7 +68,7 @@ package struct JSONEntry {
     static let beyondASCII: UInt32 = 32
     /// The flag of an integer of at most 18 digits, without fraction and exponent.
     @usableFromInline package static let shortInteger: UInt32 = 8
-    /// What each element or member adds to the tag.
+    /// The increase of the tag for each element or member.
     static let one: UInt32 = 8
 
     @inline(__always)

@@ -46,7 +46,7 @@ struct JSONValueBuilder {
         }
     }
 
-    /// Of members with equal names, the last counts.
+    /// Returns the members by name. The last of several members with equal names counts.
     private mutating func dictionary<Value>(
         of element: JSONElement, value: (inout JSONValueBuilder, JSONElement, Int) -> Value
     ) -> [String: Value] {

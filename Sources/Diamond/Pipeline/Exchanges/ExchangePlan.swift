@@ -69,13 +69,13 @@ final class ExchangePlan: Sendable {
     var invalidated: ExchangePlan {
         var revalidation = revalidation
         revalidation.stored = stored?.invalidated
-        return with(context, revalidation)
+        return with(context, revalidation: revalidation)
     }
 
     /// Returns the plan for another caller of the same request.
-    func with(_ context: RequestContext) -> ExchangePlan { with(context, revalidation) }
+    func with(_ context: RequestContext) -> ExchangePlan { with(context, revalidation: revalidation) }
 
-    private func with(_ context: RequestContext, _ revalidation: Revalidation) -> ExchangePlan {
+    private func with(_ context: RequestContext, revalidation: Revalidation) -> ExchangePlan {
         ExchangePlan(
             context, revalidation, isAwaited: isAwaited, mayBeSuperseded: mayBeSuperseded, begin: begin,
             parent: parent, lookedUpAt: lookedUpAt)

@@ -165,7 +165,7 @@ public final class Replayer: Sendable {
         await withDiscardingTaskGroup { group in
             while step != .end, !Task.isCancelled, !mustEnd(run), !run.hasFailed {
                 do throws(ReplayError) {
-                    let hasOthers = try await wakeJobs(in: run, wakes, ignoringBackoff: ignoresBackoff)
+                    let hasOthers = try await wakeJobs(in: run, wakes: wakes, ignoringBackoff: ignoresBackoff)
                     ignoresBackoff = false
                     // Read before the claim: a job that ends during the claim may have made another job ready.
                     let wasIdle = isIdle
@@ -187,7 +187,7 @@ public final class Replayer: Sendable {
                     // While jobs run, the run waits for their outcomes anyway.
                     step = .after(error, canWait: run.deadline == nil || run.openJobs > 0)
                 }
-                await perform(step, of: run, wakes)
+                await perform(step, of: run, wakes: wakes)
             }
             guard let deadline = run.deadline else { return }
             // The deadline also applies to jobs that run when the replayer is stopped, or the queue fails.
@@ -205,7 +205,7 @@ public final class Replayer: Sendable {
     ///
     /// - Returns: whether other processes have owners.
     private func wakeJobs(
-        in run: ReplayRun, _ wakes: ReplayWakes, ignoringBackoff isIgnoringBackoff: Bool
+        in run: ReplayRun, wakes: ReplayWakes, ignoringBackoff isIgnoringBackoff: Bool
     ) async throws(ReplayError) -> Bool {
         let hasOthers = try await queue.owner.rescue { run.count($0) }
         try await queue.maintainIfNeeded()
@@ -215,11 +215,11 @@ public final class Replayer: Sendable {
         return hasOthers
     }
 
-    private func perform(_ step: ReplayStep, of run: ReplayRun, _ wakes: ReplayWakes) async {
+    private func perform(_ step: ReplayStep, of run: ReplayRun, wakes: ReplayWakes) async {
         switch step {
         case .claim, .end: break
         case .wait(let limit):
-            let limit = shortened(limit, until: run.deadline, wakes)
+            let limit = shortened(limit, until: run.deadline, wakes: wakes)
             await wakes.signal.wait(for: limit, by: queue.clock.sleep)
         case .pause: await wakes.signal.wait(for: ReplayStep.tick, by: queue.clock.sleep)
         case .fail(let error): run.fail(error)
@@ -278,7 +278,7 @@ public final class Replayer: Sendable {
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
     /// Returns the time until a job reaches its time, or the deadline, but at most `limit`.
-    private func shortened(_ limit: Duration, until deadline: Int64?, _ wakes: ReplayWakes) -> Duration {
+    private func shortened(_ limit: Duration, until deadline: Int64?, wakes: ReplayWakes) -> Duration {
         let now = queue.clock.uptime()
         var delays = [wakes.network.delay(at: now), wakes.origins.delay(at: now)].compactMap(\.self)
         if !isFull, let next = try? queue.nextTime() { delays.append(next - queue.now()) }
