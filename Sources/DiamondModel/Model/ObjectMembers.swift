@@ -31,14 +31,15 @@ public struct ObjectMembers: @unchecked Sendable {
     public var object: [String: JSONValue] {
         switch storage {
         case .values(let object): object
-        case .text(let element, _): (try? element.value().modelObject()) ?? [:]
+        case .text(let element, let text): withExtendedLifetime(text) { (try? element.value().modelObject()) ?? [:] }
         }
     }
 
     func item(named name: String) -> JSONItem? {
         switch storage {
         case .values(let object): object.value(named: name).map(JSONItem.value)
-        case .text(let element, let text): element.member(named: name).map { .element($0, text) }
+        case .text(let element, let text):
+            withExtendedLifetime(text) { element.member(named: name).map { .element($0, text) } }
         }
     }
 
@@ -46,8 +47,10 @@ public struct ObjectMembers: @unchecked Sendable {
     func id(at name: String) -> ModelID? {
         switch item(named: name) {
         case .value(let json): ModelID(json: json)
-        case .element(let element, _):
-            element.isShortInteger ? ModelID(int64: element.shortInteger) : ModelID(json: element.value())
+        case .element(let element, let text):
+            withExtendedLifetime(text) {
+                element.isShortInteger ? ModelID(int64: element.shortInteger) : ModelID(json: element.value())
+            }
         case nil: nil
         }
     }
@@ -60,7 +63,10 @@ public struct ObjectMembers: @unchecked Sendable {
 
     /// Returns whether the object has a text with these bytes.
     func isText(_ bytes: [UInt8]) -> Bool {
-        guard let text = element?.text, let start = text.baseAddress else { return false }
-        return text.count == bytes.count && memcmp(start, bytes, bytes.count) == 0
+        guard case .text(let element, let text) = storage else { return false }
+        return withExtendedLifetime(text) {
+            guard let start = element.text.baseAddress else { return false }
+            return element.text.count == bytes.count && memcmp(start, bytes, bytes.count) == 0
+        }
     }
 }
