@@ -109,9 +109,9 @@ final class ReplayQueueFixture {
         }
     }
 
-    func bury(_ owner: Int64, isInnocent: Bool = false) throws {
+    func bury(_ owner: Int64, mayBeCause: Bool = true) throws {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeDeadOwner(owner, isInnocent: isInnocent, on: connection, ledger: &ledger)
+            try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: mayBeCause, on: connection, ledger: &ledger)
         }
     }
 

@@ -344,7 +344,7 @@ struct ReplaySimulation {
         _ owner: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let before = ledger.transitions.count
-        try ReplayTable.removeDeadOwner(owner, isInnocent: chance(0.3), on: connection, ledger: &ledger)
+        try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: !chance(0.3), on: connection, ledger: &ledger)
         for transition in ledger.transitions.dropFirst(before) { notePassing(transition.jobID, transition.to) }
     }
 

@@ -58,7 +58,7 @@ import Testing
             }
             _ = try ReplayTable.release(ReplayTable.orphans(on: connection), on: connection, ledger: &ledger)
             for owner in try ReplayTable.owners(on: connection) {
-                try ReplayTable.removeDeadOwner(owner.id, isInnocent: true, on: connection, ledger: &ledger)
+                try ReplayTable.removeDeadOwner(owner.id, jobsMayBeCause: false, on: connection, ledger: &ledger)
             }
             for id in simulation.world.known.keys.sorted() {
                 _ = try ReplayTable.apply(.release, to: id, on: connection, ledger: &ledger)

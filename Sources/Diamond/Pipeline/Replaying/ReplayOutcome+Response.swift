@@ -129,7 +129,7 @@ extension ReplayDraft.History {
     /// - Parameter queue: the queue by whose time the attempts are noted.
     init(of attempts: [Attempt], result: JobResult, in queue: ReplayQueue) {
         outcome = result.outcome
-        unknownAt = result.unknownAt
+        unknownSince = result.unknownSince
         draw = queue.clock.draw()
         failures = attempts.map { Failure($0, in: queue) }
         // A single attempt is not recorded, so its start is unknown.
@@ -156,5 +156,5 @@ extension ReplayDraft.History.Failure {
 extension [Attempt] {
     /// The start of the first attempt that may have been processed with an unknown outcome, in milliseconds since 1970;
     /// `nil` for none.
-    var unknownAt: Int64? { first(where: \.serverMayHaveActed)?.startedAt.milliseconds }
+    var unknownSince: Int64? { first(where: \.serverMayHaveActed)?.startedAt.milliseconds }
 }

@@ -46,8 +46,8 @@ struct SentRequest: Sendable {
     ) -> JobResult {
         JobResult(
             outcome: outcome,
-            settled: error?.settledExchanges ?? 0,
-            unknownAt: failure.attempts.unknownAt.map { queue.time(ofWall: $0) },
+            ignoredExchanges: error?.ignoredExchanges ?? 0,
+            unknownSince: failure.attempts.unknownSince.map { queue.time(ofWall: $0) },
             answer: policy.needsAnswer ? ReplayAnswer(response, hiding: FieldSecrets(own: queue.rules.own)) : nil,
             notify: notify
         )
@@ -57,7 +57,7 @@ struct SentRequest: Sendable {
 extension ConnectionError {
     /// The number of exchanges that do not affect the meaning of the error: those that another one has repeated. If the
     /// request was canceled: those that failed and were certainly not processed.
-    fileprivate var settledExchanges: Int {
+    fileprivate var ignoredExchanges: Int {
         guard isCancellation else { return max(0, attempts.count - 1) }
         return attempts.count { $0.reason != nil && !$0.serverMayHaveActed }
     }

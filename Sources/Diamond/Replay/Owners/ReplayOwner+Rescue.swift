@@ -28,9 +28,9 @@ extension ReplayOwner {
                 now.contains { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }
             }
             for owner in rescued {
-                let isInnocent = owner.isSuspended || owner.isOfOtherBoot(boot)
+                let mayBeCause = !owner.isSuspended && !owner.isOfOtherBoot(boot)
                 try ReplayTable.removeDeadOwner(
-                    owner.id, isInnocent: isInnocent, log: sent, answers: answers, on: connection, ledger: &ledger)
+                    owner.id, jobsMayBeCause: mayBeCause, log: sent, answers: answers, on: connection, ledger: &ledger)
             }
             return (ledger.ends(since: count), rescued)
         }

@@ -62,7 +62,7 @@ extension ReplayQueue {
                 func time(_ date: Date?) -> Int64? { date.map { moment.time(ofWall: $0.milliseconds) } }
                 var draft = try await draft(of: copy.request, at: time(copy.runAt))
                 draft.expiresAt = time(copy.expiresAt)
-                draft.history.unknownAt = time(copy.unknownSince)
+                draft.history.unknownSince = time(copy.unknownSince)
                 draft.isHeld = copy.isHeld
                 // The job that creates the object may be dead, and stay where it is.
                 draft.mayLackObjects = true

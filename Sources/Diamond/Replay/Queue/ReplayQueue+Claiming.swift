@@ -141,7 +141,7 @@ extension ReplayQueue {
     ///
     /// - Parameters:
     ///   - answer: the answer to store with the job, if it ends the job; `nil` for none.
-    ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
+    ///   - unknownSince: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
     ///     none.
     ///   - report: receives each error that keeps the outcome from the disk, and `nil` once it is written.
     ///   - isDelivered: returns whether a caller gets the outcome, even if it ends the job without success.
@@ -150,13 +150,13 @@ extension ReplayQueue {
         _ job: ReplayTable.Claimed,
         outcome: ReplayOutcome,
         answer: ReplayAnswer? = nil,
-        unknownAt: Int64? = nil,
+        unknownSince: Int64? = nil,
         reportingFailure report: @Sendable (ReplayError?) -> Void = { _ in },
         isDelivered: @escaping @Sendable () -> Bool = { false }
     ) async -> ReplayState? {
         await owner.outcomes.writing {
             await writeOutcome(
-                of: job, outcome: outcome, answer: answer, unknownAt: unknownAt, reportingFailure: report,
+                of: job, outcome: outcome, answer: answer, unknownSince: unknownSince, reportingFailure: report,
                 isDelivered: isDelivered)
         }
     }
@@ -165,7 +165,7 @@ extension ReplayQueue {
         of job: ReplayTable.Claimed,
         outcome: ReplayOutcome,
         answer: ReplayAnswer?,
-        unknownAt: Int64?,
+        unknownSince: Int64?,
         reportingFailure reportFailure: @Sendable (ReplayError?) -> Void,
         isDelivered: @escaping @Sendable () -> Bool
     ) async -> ReplayState? {
@@ -177,7 +177,7 @@ extension ReplayQueue {
                 let state = try await writer.write { (connection, ledger) throws(SQLiteError) in
                     try ReplayTable.finish(
                         job.id, token: job.token, outcome: outcome, isDelivered: isDelivered(), answer: answer,
-                        unknownAt: unknownAt, draw: draw, on: connection, ledger: &ledger)
+                        unknownSince: unknownSince, draw: draw, on: connection, ledger: &ledger)
                 }
                 reportFailure(nil)
                 return state

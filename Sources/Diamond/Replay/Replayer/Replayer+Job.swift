@@ -10,7 +10,7 @@ extension Replayer {
             pass(.beforeFinish)
             let state = await run.writingOutcome(of: job.id) { report in
                 await queue.finish(
-                    job, outcome: result.outcome, answer: result.answer, unknownAt: result.unknownAt,
+                    job, outcome: result.outcome, answer: result.answer, unknownSince: result.unknownSince,
                     reportingFailure: report)
             }
             return (result, state)

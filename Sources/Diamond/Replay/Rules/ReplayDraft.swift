@@ -47,7 +47,7 @@ struct ReplayDraft: Hashable, Sendable {
         /// The outcome of the last attempt. It decides whether and when the job is sent next.
         var outcome: ReplayOutcome?
         /// The start of the first attempt that may have been processed with an unknown outcome.
-        var unknownAt: Int64?
+        var unknownSince: Int64?
         /// A random number from 0 up to 1, so that requests that failed together are not repeated together.
         var draw = 0.5
     }

@@ -16,7 +16,7 @@ extension ReplayRow {
         let numbers: [Int64] = [
             id, isStrict ? 1 : 0, isIdempotent ? 1 : 0, keyLifetime ?? .min, expiresAt ?? .min, Int64(attemptLimit),
             digest, Int64(state.rawValue), isHeld ? 1 : 0, runAt, Int64(attempts), token, owner ?? .min, sentAt ?? .min,
-            unknownAt ?? .min, mayHaveActed ? 1 : 0, uniqueKey.map { Int64($0.count) } ?? -1,
+            unknownSince ?? .min, serverMayHaveActed ? 1 : 0, uniqueKey.map { Int64($0.count) } ?? -1,
         ]
         numbers.withUnsafeBytes { hash.update(bufferPointer: $0) }
         for var text in texts {

@@ -15,7 +15,7 @@ extension ReplayRow {
                 now: now, draw: draw)
             // After the answer is applied: a redirect deletes nothing, so a 404 after one is no proof that the job has
             // deleted the object.
-            if isBehindRedirect { unknownAt = unknownAt ?? sentAt ?? now }
+            if isBehindRedirect { unknownSince = unknownSince ?? sentAt ?? now }
         case .failed(let fault, _, _): apply(fault, now: now, draw: draw)
         }
         if !state.isEnd, let reason = reviewReason(at: now) { end(.needsReview, reason: reason) }
@@ -36,7 +36,7 @@ extension ReplayRow {
     /// Ends a job that has expired.
     mutating func expire() {
         // If the request may have been processed, a person has to decide.
-        let isUnknown = unknownAt != nil && !isIdempotent
+        let isUnknown = unknownSince != nil && !isIdempotent
         end(isUnknown ? .needsReview : .dead, reason: .expired)
         clearOwner()
     }
@@ -66,7 +66,7 @@ extension ReplayRow {
     ///
     /// - Returns: whether it may be sent again.
     mutating func continueIfAllowed(after earlier: EarlierExchange, at now: Int64) -> Bool {
-        unknownAt = unknownAt ?? min(earlier.sentAt, now)
+        unknownSince = unknownSince ?? min(earlier.sentAt, now)
         guard let reason = earlier.refusal(reviewReason(at: now)) else { return true }
         review(reason)
         return false
@@ -83,7 +83,7 @@ extension ReplayRow {
 
     /// Puts a job in review that was sent before, though its row does not say so.
     mutating func endAsSentBefore(at now: Int64) {
-        unknownAt = unknownAt ?? now
+        unknownSince = unknownSince ?? now
         review(.outcomeUnknown)
     }
 
@@ -109,7 +109,7 @@ extension ReplayRow {
         status: Int, isTransient: Bool, pushBack: Duration?, isBehindRedirect: Bool, now: Int64, draw: Double
     ) {
         if Attempt.serverMayHaveActed(answered: status, hasRetryAfter: pushBack != nil) {
-            unknownAt = unknownAt ?? sentAt ?? now
+            unknownSince = unknownSince ?? sentAt ?? now
         }
         // An earlier request with the same key is still being processed (draft-ietf-httpapi-idempotency-key-header
         // section 2.7).
@@ -159,7 +159,7 @@ extension ReplayRow {
         switch fault {
         case .unsent: repeatLater(now: now, draw: draw)
         case .unknown:
-            unknownAt = unknownAt ?? sentAt ?? now
+            unknownSince = unknownSince ?? sentAt ?? now
             if let reason = reviewReason(at: now) {
                 end(.needsReview, reason: reason)
             } else {
@@ -173,7 +173,7 @@ extension ReplayRow {
         case .undecodable: repeatUndecodable(now: now, draw: draw)
         case .returned: wait(until: min(runAt, now), reason: .returned)
         case .interrupted:
-            unknownAt = unknownAt ?? sentAt ?? now
+            unknownSince = unknownSince ?? sentAt ?? now
             if let reason = reviewReason(at: now) {
                 end(.needsReview, reason: reason)
             } else {
@@ -193,16 +193,16 @@ extension ReplayRow {
     ///
     /// - Parameters:
     ///   - rescues: the number of times this happened in 72 hours, this time included.
-    ///   - isInnocent: whether the job certainly did not cause the death, for example if the system ended a suspended
-    ///     app.
-    mutating func applyOwnerDeath(rescues: Int, isInnocent: Bool, at now: Int64) {
+    ///   - mayBeCause: whether the job may have caused the death. It has not if, for example, the system ended a
+    ///     suspended app.
+    mutating func applyOwnerDeath(rescues: Int, mayBeCause: Bool, at now: Int64) {
         renewToken()
         defer { clearOwner() }
         // The job had reached its time when it was claimed, even if the clock was set back since.
         guard let sentAt else { return wait(until: min(runAt, now), reason: .returned) }
-        unknownAt = unknownAt ?? sentAt
+        unknownSince = unknownSince ?? sentAt
         if let reason = reviewReason(at: now) { return end(.needsReview, reason: reason) }
-        if rescues >= Self.poisonLimit, !isInnocent { return end(.dead, reason: .poison) }
+        if rescues >= Self.poisonLimit, mayBeCause { return end(.dead, reason: .poison) }
         wait(until: min(runAt, now), reason: .rescued)
     }
 

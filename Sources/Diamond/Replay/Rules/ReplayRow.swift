@@ -35,11 +35,11 @@ struct ReplayRow: Hashable, Sendable {
     /// pause, it is the start of the current attempt. `nil` before an attempt.
     var sentAt: Int64?
     /// The start of the first attempt that may have been processed with an unknown outcome.
-    var unknownAt: Int64?
+    var unknownSince: Int64?
     var status: Int?
     /// Whether an attempt before the job was redriven may have been processed. If so, the request may be sent again,
     /// but not edited, because a server may know it.
-    var mayHaveActed = false
+    var serverMayHaveActed = false
     /// Whether an earlier attempt could not decode the request. It is `false` until `ReplayTable.finish` sets it for
     /// the decision about a request that cannot be decoded.
     var wasUndecodable = false
@@ -52,7 +52,7 @@ struct ReplayRow: Hashable, Sendable {
 
     /// Whether a server may know the request. If so, the request is not changed: the server would take the change for a
     /// repetition.
-    var mayBeKnown: Bool { unknownAt != nil || mayHaveActed }
+    var mayBeKnown: Bool { unknownSince != nil || serverMayHaveActed }
 
     /// Whether a second request could do harm, and no idempotency key prevents it.
     var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
@@ -72,13 +72,13 @@ struct ReplayRow: Hashable, Sendable {
     /// Returns the reason for a review, if the request may have been processed and a second one could do harm; `nil` if
     /// it may be sent again.
     func reviewReason(at now: Int64) -> ReplayReason? {
-        guard let unknownAt, !isIdempotent else { return nil }
-        return Self.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
+        guard let unknownSince, !isIdempotent else { return nil }
+        return Self.reviewReason(of: unknownSince, keyLifetime: keyLifetime, at: now)
     }
 
     /// Returns the reason for a review of a request that is not idempotent; `nil` if it may be sent again.
-    static func reviewReason(of unknownAt: Int64, keyLifetime: Int64?, at now: Int64) -> ReplayReason? {
+    static func reviewReason(of unknownSince: Int64, keyLifetime: Int64?, at now: Int64) -> ReplayReason? {
         guard let keyLifetime else { return .outcomeUnknown }
-        return now - unknownAt > keyLifetime ? .keyExpired : nil
+        return now - unknownSince > keyLifetime ? .keyExpired : nil
     }
 }

@@ -42,9 +42,9 @@ final class DurableRequest: Sendable {
     deinit {
         let left = state.withLock { $0 }
         guard let queue = left.draft?.queue, let job = left.job else { return }
-        let (answer, unknownAt) = exchanges.withLock { ($0.interruptedAnswer, $0.unknownAt()) }
-        let outcome = answer ?? (unknownAt == nil ? .notBegun : .interrupted)
-        Task { await queue.finishAndLeave(job, result: JobResult(outcome: outcome, unknownAt: unknownAt)) }
+        let (answer, unknownSince) = exchanges.withLock { ($0.interruptedAnswer, $0.unknownSince()) }
+        let outcome = answer ?? (unknownSince == nil ? .notBegun : .interrupted)
+        Task { await queue.finishAndLeave(job, result: JobResult(outcome: outcome, unknownSince: unknownSince)) }
     }
 
     // MARK: The draft
@@ -159,7 +159,7 @@ extension ReplayQueue {
         let state = await Deadline.value(within: clock.endTimeout) { [self] in
             defer { owner.leave() }
             return await finish(
-                job, outcome: result.outcome, answer: result.answer, unknownAt: result.unknownAt,
+                job, outcome: result.outcome, answer: result.answer, unknownSince: result.unknownSince,
                 isDelivered: { isDelivered.withLock { $0 } })
         }
         // The caller has waited too long, and gets the error `queued`.

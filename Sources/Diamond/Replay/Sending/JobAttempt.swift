@@ -127,8 +127,8 @@ package final class JobAttempt: Sendable {
     func markUnsent(interruptedAnswer answer: ReplayOutcome? = nil) async {
         if let answer { exchanges.withLock { $0.note(interruptedAnswer: answer) } }
         // Most attempts that end early end before their first exchange, and have written nothing.
-        guard let job, exchanges.withLock({ $0.hasBegun(in: run) && $0.unknownAt() == nil }) else { return }
-        await queue.markUnsent(job) { [exchanges] in exchanges.withLock { $0.unknownAt() == nil } }
+        guard let job, exchanges.withLock({ $0.hasBegun(in: run) && $0.unknownSince() == nil }) else { return }
+        await queue.markUnsent(job) { [exchanges] in exchanges.withLock { $0.unknownSince() == nil } }
     }
 
     /// Returns the result, adjusted to all exchanges that have begun, in this and other runs.
@@ -138,8 +138,8 @@ package final class JobAttempt: Sendable {
         exchanges.withLock { exchanges in
             var known = result
             known.outcome = exchanges.known(
-                result.outcome, atEndOf: run, settled: result.settled, isWanted: isWanted)
-            known.unknownAt = exchanges.unknownAt(ignoring: run) ?? result.unknownAt
+                result.outcome, atEndOf: run, ignoring: result.ignoredExchanges, isWanted: isWanted)
+            known.unknownSince = exchanges.unknownSince(ignoring: run) ?? result.unknownSince
             return known
         }
     }

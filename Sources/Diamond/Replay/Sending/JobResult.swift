@@ -3,10 +3,10 @@ package struct JobResult: Sendable {
     var outcome: ReplayOutcome
     /// The number of exchanges that do not affect the outcome: each was repeated by another one, or failed and was
     /// certainly not processed.
-    let settled: Int
+    let ignoredExchanges: Int
     /// The start of the first exchange that may have been processed with an unknown outcome, by the queue's time; `nil`
     /// for none.
-    var unknownAt: Int64?
+    var unknownSince: Int64?
     /// The answer to store with the job; `nil` for none.
     let answer: ReplayAnswer?
     /// Whether a caller waits for the outcome, and gets it even if it ends the job without success.
@@ -16,14 +16,14 @@ package struct JobResult: Sendable {
 
     package init(
         outcome: ReplayOutcome,
-        settled: Int = 0,
-        unknownAt: Int64? = nil,
+        ignoredExchanges: Int = 0,
+        unknownSince: Int64? = nil,
         answer: ReplayAnswer? = nil,
         notify: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
     ) {
         self.outcome = outcome
-        self.settled = settled
-        self.unknownAt = unknownAt
+        self.ignoredExchanges = ignoredExchanges
+        self.unknownSince = unknownSince
         self.answer = answer
         self.notify = notify
     }

@@ -5,10 +5,10 @@ struct SentExchanges: Hashable, Sendable {
     private struct Run: Hashable {
         /// The number of exchanges that began.
         var begun = 0
-        /// The number of exchanges that may have been processed.
-        var open = 0
-        /// The start of the first open exchange, in milliseconds since 1970.
-        var openSince: Int64?
+        /// The number of exchanges that may have been processed with an unknown outcome.
+        var unknown = 0
+        /// The start of the first of them, in milliseconds since 1970.
+        var unknownSince: Int64?
     }
 
     /// The last exchange that began, and the answer that it has replaced.
@@ -36,16 +36,16 @@ struct SentExchanges: Hashable, Sendable {
         interruptedAnswer = nil
         var changed = runs[run] ?? Run()
         changed.begun += 1
-        changed.open += 1
-        changed.openSince = changed.openSince ?? now
+        changed.unknown += 1
+        changed.unknownSince = changed.unknownSince ?? now
         runs[run] = changed
     }
 
     /// Notes that the last exchange of a run was certainly not processed.
     mutating func noteUnprocessed(in run: Int) {
-        guard var changed = runs[run], changed.open > 0 else { return }
-        changed.open -= 1
-        if changed.open == 0 { changed.openSince = nil }
+        guard var changed = runs[run], changed.unknown > 0 else { return }
+        changed.unknown -= 1
+        if changed.unknown == 0 { changed.unknownSince = nil }
         runs[run] = changed
     }
 
@@ -60,17 +60,17 @@ struct SentExchanges: Hashable, Sendable {
 
     func hasBegun(in run: Int) -> Bool { (runs[run]?.begun ?? 0) > 0 }
 
-    /// Returns the number of exchanges that may affect the outcome of a run: all of its own, and the open ones of other
-    /// runs.
+    /// Returns the number of exchanges that may affect the outcome of a run: all of its own, and those of other runs
+    /// that may have been processed.
     func count(atEndOf run: Int) -> Int {
-        runs.reduce(0) { $0 + ($1.key == run ? $1.value.begun : $1.value.open) }
+        runs.reduce(0) { $0 + ($1.key == run ? $1.value.begun : $1.value.unknown) }
     }
 
     /// Returns the start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
     ///
     /// - Parameter run: a run to ignore; `nil` for none.
-    func unknownAt(ignoring run: Int? = nil) -> Int64? {
-        runs.lazy.filter { $0.key != run }.compactMap(\.value.openSince).min()
+    func unknownSince(ignoring run: Int? = nil) -> Int64? {
+        runs.lazy.filter { $0.key != run }.compactMap(\.value.unknownSince).min()
     }
 
     /// Returns the first earlier exchange that may have been processed; `nil` for none. Called before the next exchange
@@ -78,21 +78,23 @@ struct SentExchanges: Hashable, Sendable {
     ///
     /// - Parameter isHarmless: whether the app guarantees that the request acts once, however often it arrives.
     func earlier(in run: Int, isHarmless: Bool) -> ReplayRow.EarlierExchange? {
-        unknownAt().map { sentAt in
-            ReplayRow.EarlierExchange(sentAt: sentAt, isHarmless: isHarmless, isPaused: unknownAt(ignoring: run) != nil)
+        unknownSince().map { sentAt in
+            ReplayRow.EarlierExchange(
+                sentAt: sentAt, isHarmless: isHarmless, isPaused: unknownSince(ignoring: run) != nil)
         }
     }
 
     /// Returns the outcome of a run, adjusted to all exchanges that have begun.
     ///
     /// - Parameters:
-    ///   - settled: the number of exchanges of the run that do not affect the outcome (``JobResult/settled``).
+    ///   - ignored: the number of exchanges of the run that do not affect the outcome
+    ///     (``JobResult/ignoredExchanges``).
     ///   - isWanted: whether no caller has ended the run.
-    func known(_ outcome: ReplayOutcome, atEndOf run: Int, settled: Int, isWanted: Bool) -> ReplayOutcome {
+    func known(_ outcome: ReplayOutcome, atEndOf run: Int, ignoring ignored: Int, isWanted: Bool) -> ReplayOutcome {
         // If no exchange may have been processed, a failure before the next one is sent leaves nothing unknown.
-        if unknownAt() == nil, case .failed(.unknown, let code, let message) = outcome {
+        if unknownSince() == nil, case .failed(.unknown, let code, let message) = outcome {
             return .failed(.unsent, code: code, message: message)
         }
-        return outcome.known(exchanges: count(atEndOf: run) - settled, isWanted: isWanted)
+        return outcome.known(exchanges: count(atEndOf: run) - ignored, isWanted: isWanted)
     }
 }

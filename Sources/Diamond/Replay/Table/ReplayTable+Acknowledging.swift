@@ -37,7 +37,7 @@ extension ReplayTable {
         else { return false }
         guard row.owner == owner else {
             // The process was suspended, and has a new owner now. The job goes back to the queue, as after a rescue.
-            row.applyOwnerDeath(rescues: 0, isInnocent: true, at: ledger.now)
+            row.applyOwnerDeath(rescues: 0, mayBeCause: false, at: ledger.now)
             try updateState(of: &row, on: connection, ledger: ledger)
             try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)
             return false
@@ -102,7 +102,7 @@ extension ReplayTable {
     /// - Parameters:
     ///   - isDelivered: whether a caller gets the outcome, even if it ends the job without success.
     ///   - answer: the answer to store with the job; `nil` for none.
-    ///   - unknownAt: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
+    ///   - unknownSince: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
     ///     none.
     /// - Returns: the job's new state, even if the last check before the job was sent has ended it; `nil` if another
     ///   owner has the job.
@@ -112,7 +112,7 @@ extension ReplayTable {
         outcome: ReplayOutcome,
         isDelivered: Bool = false,
         answer: ReplayAnswer? = nil,
-        unknownAt: Int64? = nil,
+        unknownSince: Int64? = nil,
         draw: Double,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
@@ -122,7 +122,7 @@ extension ReplayTable {
         }
         let startedAt = row.sentAt ?? ledger.now
         // The time was noted by the wall clock, which may have been set meanwhile.
-        row.unknownAt = row.unknownAt ?? unknownAt.map { min(max($0, row.sentAt ?? $0), ledger.now) }
+        row.unknownSince = row.unknownSince ?? unknownSince.map { min(max($0, row.sentAt ?? $0), ledger.now) }
         if case .failed(.undecodable, let code, _) = outcome {
             row.wasUndecodable = try hasFailed(id, code: code, on: connection)
         }

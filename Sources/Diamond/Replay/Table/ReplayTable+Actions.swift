@@ -144,12 +144,12 @@ extension ReplayRow {
 
     // The person who redrives the job takes responsibility for sending it again, so no unknown outcome remains.
     private mutating func redrive(at now: Int64) {
-        if unknownAt != nil { mayHaveActed = true }
+        if unknownSince != nil { serverMayHaveActed = true }
         state = .ready
         reason = .redriven
         runAt = now
         attempts = 0
-        unknownAt = nil
+        unknownSince = nil
         isHeld = false
     }
 }

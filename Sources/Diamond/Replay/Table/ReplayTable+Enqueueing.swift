@@ -119,7 +119,7 @@ extension ReplayTable {
             attempts: 0,
             token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
             // The time may come from a wall clock that was ahead. Then a key's lifetime would begin in the future.
-            unknownAt: draft.history.unknownAt.map { min($0, ledger.now).clamped(to: ReplayRow.sensible) })
+            unknownSince: draft.history.unknownSince.map { min($0, ledger.now).clamped(to: ReplayRow.sensible) })
         let creates = connection.stored(draft.policy.creates)
         let columns = stored.columns
         try connection.run(
@@ -136,7 +136,7 @@ extension ReplayTable {
                 \(draft.keyLifetime), \(columns.kind), \(identity), \(key), \(row.isStrict), \(isHead),
                 \(draft.policy.priority), (SELECT last FROM turn), \(row.runAt), \(row.expiresAt),
                 \(ledger.now), \(ledger.now), \(row.attemptLimit), \(row.token), \(row.owner),
-                \(row.unknownAt), \(row.uniqueKey), \(draft.lane), \(row.isHeld), \(row.digest),
+                \(row.unknownSince), \(row.uniqueKey), \(draft.lane), \(row.isHeld), \(row.digest),
                 \(row.checksum), \(stored.sealed), \(creates))
             """
         )
@@ -207,8 +207,8 @@ extension ReplayDraft {
 
     /// Returns the reason why a person has to decide before the request is sent again; `nil` if it may be sent
     /// (``ReplayRow/reviewReason(at:)``).
-    func reviewReason(of unknownAt: Int64, at now: Int64) -> ReplayReason? {
-        isIdempotent ? nil : ReplayRow.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
+    func reviewReason(of unknownSince: Int64, at now: Int64) -> ReplayReason? {
+        isIdempotent ? nil : ReplayRow.reviewReason(of: unknownSince, keyLifetime: keyLifetime, at: now)
     }
 
     /// Returns the reason why a request that may have been processed must not be sent again; `nil` if it may.

@@ -42,7 +42,7 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Addition? {
         if draft.policy.uniqueness == .keep { return .kept(other.id) }
         // A request that may have been sent is not changed: the server would take the change for a repetition.
-        guard other.state != .running, !other.mayBeKnown, draft.history.unknownAt == nil else { return nil }
+        guard other.state != .running, !other.mayBeKnown, draft.history.unknownSince == nil else { return nil }
         guard draft.policy.uniqueness == .merge else {
             guard draft.mayReplace(other, on: connection) else {
                 try discard(other, on: connection, ledger: &ledger)

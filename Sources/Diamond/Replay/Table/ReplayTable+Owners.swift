@@ -88,18 +88,18 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        try removeDeadOwner(owner, isInnocent: true, answers: answers, on: connection, ledger: &ledger)
+        try removeDeadOwner(owner, jobsMayBeCause: false, answers: answers, on: connection, ledger: &ledger)
     }
 
     /// Removes a dead owner, and makes its jobs ready again.
     ///
     /// - Parameters:
-    ///   - isInnocent: whether its jobs certainly did not cause its end.
+    ///   - mayBeCause: whether one of its jobs may have caused its end.
     ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
     ///   - answers: the log of the answers whose outcomes were not written; `nil` for none.
     static func removeDeadOwner(
         _ owner: Int64,
-        isInnocent: Bool,
+        jobsMayBeCause mayBeCause: Bool,
         log sent: SentLog? = nil,
         answers: AnswerLog? = nil,
         on connection: borrowing SQLiteConnection,
@@ -118,14 +118,14 @@ extension ReplayTable {
                 }
             }
             if row.sentAt == nil, row.mustNotRepeat, sent?.wasSent(row) == true { row.sentAt = ledger.now }
-            if let sentAt = row.sentAt, !isInnocent {
+            if let sentAt = row.sentAt, mayBeCause {
                 let message = "its sender died, or was suspended for longer than its lease"
                 try addFailure(
                     of: id, code: "died", message: message, startedAt: sentAt, on: connection, ledger: ledger)
             }
             row.applyOwnerDeath(
                 rescues: try deaths(of: id, since: ledger.now - ReplayRow.poisonWindow, on: connection),
-                isInnocent: isInnocent, at: ledger.now)
+                mayBeCause: mayBeCause, at: ledger.now)
             try updateState(of: &row, on: connection, ledger: ledger)
             try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)
         }

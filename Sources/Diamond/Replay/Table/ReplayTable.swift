@@ -47,8 +47,8 @@ package enum ReplayTable {
             """
             UPDATE job SET state = \(row.state.rawValue), reason = \(row.reason.description), is_head = \(isHead),
                 is_held = \(row.isHeld), run_at = \(row.runAt), attempts = \(row.attempts), token = \(row.token),
-                owner = \(row.owner), sent_at = \(row.sentAt), unknown_at = \(row.unknownAt), status = \(row.status),
-                changed_at = \(ledger.now), may_have_acted = \(row.mayHaveActed), checksum = \(row.checksum)
+                owner = \(row.owner), sent_at = \(row.sentAt), unknown_at = \(row.unknownSince), status = \(row.status),
+                changed_at = \(ledger.now), may_have_acted = \(row.serverMayHaveActed), checksum = \(row.checksum)
             WHERE id = \(row.id)
             """
         )
@@ -73,14 +73,14 @@ package enum ReplayTable {
         let isPaused = earlier?.isPaused ?? false
         let start = earlier.map { min($0.sentAt, now) }
         row.sentAt = isPaused ? now : start ?? now
-        row.unknownAt = row.unknownAt ?? (isPaused ? start : nil)
+        row.unknownSince = row.unknownSince ?? (isPaused ? start : nil)
         try saveSending(row, on: connection)
     }
 
     static func saveSending(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         try connection.run(
             """
-            UPDATE job SET sent_at = \(row.sentAt), unknown_at = \(row.unknownAt), checksum = \(row.checksum)
+            UPDATE job SET sent_at = \(row.sentAt), unknown_at = \(row.unknownSince), checksum = \(row.checksum)
             WHERE id = \(row.id)
             """
         )
@@ -199,9 +199,9 @@ extension ReplayRow {
         token = row.int64(15).clamped(to: Self.sensible)
         owner = row.optional(16)
         sentAt = row.optional(17)?.clamped(to: Self.sensible)
-        unknownAt = row.optional(18)?.clamped(to: Self.sensible)
+        unknownSince = row.optional(18)?.clamped(to: Self.sensible)
         status = row.optional(19).map { Int($0.clamped(to: Self.sensible)) }
-        mayHaveActed = row.int64(20) != 0
+        serverMayHaveActed = row.int64(20) != 0
         uniqueKey = row.isNull(22) ? nil : row.data(22)
         digest = row.int64(23)
         creates = row.optionalText(26) ?? ""

@@ -150,7 +150,7 @@ import Testing
         // As though its process had died.
         let owner = try #require(queue.owner.id)
         try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeDeadOwner(owner, isInnocent: false, on: connection, ledger: &ledger)
+            try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: true, on: connection, ledger: &ledger)
         }
         #expect(try queue.jobs().map(\.state) == [.ready])
         connection.cancel()
@@ -309,14 +309,14 @@ import Testing
         let (first, second) = (exchanges.beginRun(), exchanges.beginRun())
         exchanges.beginExchange(in: first, at: 1)
         exchanges.noteUnprocessed(in: first)
-        #expect(exchanges.hasBegun(in: first) && exchanges.unknownAt() == nil)
+        #expect(exchanges.hasBegun(in: first) && exchanges.unknownSince() == nil)
         #expect(exchanges.count(atEndOf: first) == 1 && exchanges.count(atEndOf: second) == 0)
         exchanges.beginExchange(in: first, at: 2)
         exchanges.beginExchange(in: first, at: 3)
         exchanges.noteUnprocessed(in: first)
-        #expect(exchanges.unknownAt(ignoring: second) == 2 && exchanges.unknownAt(ignoring: first) == nil)
+        #expect(exchanges.unknownSince(ignoring: second) == 2 && exchanges.unknownSince(ignoring: first) == nil)
         exchanges.beginExchange(in: second, at: 4)
-        #expect(exchanges.count(atEndOf: second) == 2 && exchanges.unknownAt() == 2)
+        #expect(exchanges.count(atEndOf: second) == 2 && exchanges.unknownSince() == 2)
         exchanges.undoBegin(in: second)
         #expect(!exchanges.hasBegun(in: second) && exchanges.count(atEndOf: second) == 1)
     }

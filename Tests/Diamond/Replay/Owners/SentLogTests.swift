@@ -114,7 +114,7 @@ import Testing
     private func bury(_ owner: Int64, in queue: ReplayQueue) async throws {
         let sent = SentLog(temporary.store.sentPath)
         try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeDeadOwner(owner, isInnocent: false, log: sent, on: connection, ledger: &ledger)
+            try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: true, log: sent, on: connection, ledger: &ledger)
         }
     }
 

@@ -256,7 +256,7 @@ import Testing
         #expect(OwnerLock.isFree(owner.name, in: queue.store.ownersDirectory))
         let states = try newer.withLock { $0 }?.write { (connection) throws(SQLiteError) in
             var ledger = ReplayLedger(now: clock.now(), uptime: clock.uptime())
-            try ReplayTable.removeDeadOwner(owner.id, isInnocent: false, on: connection, ledger: &ledger)
+            try ReplayTable.removeDeadOwner(owner.id, jobsMayBeCause: true, on: connection, ledger: &ledger)
             return try [1, 2].map { (id) throws(SQLiteError) in try ReplayTable.job(id, on: connection)?.state }
         }
         #expect(states == [.ready, .ready])

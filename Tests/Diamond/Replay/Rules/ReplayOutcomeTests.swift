@@ -11,7 +11,7 @@ import Testing
         var isIdempotent: Bool
         var keyLifetime: Int64?
         var attempts = 0
-        var unknownAt: Int64?
+        var unknownSince: Int64?
         var isNobodys = false
         var method: String { String(name.prefix { $0 != " " }) }
 
@@ -25,8 +25,8 @@ import Testing
         var onceMore: Kind { with { $0.attempts = 18 } }
         var last: Kind { with { $0.attempts = 19 } }
         var nobodys: Kind { with { $0.isNobodys = true } }
-        var unknown: Kind { with { $0.unknownAt = Self.now - 1_000 } }
-        var unknownLongAgo: Kind { with { $0.unknownAt = Self.now - 86_400_001 } }
+        var unknown: Kind { with { $0.unknownSince = Self.now - 1_000 } }
+        var unknownLongAgo: Kind { with { $0.unknownSince = Self.now - 86_400_001 } }
 
         private func with(_ change: (inout Kind) -> Void) -> Kind {
             var kind = self
@@ -43,7 +43,7 @@ import Testing
                 isIdempotent: isIdempotent,
                 keyLifetime: keyLifetime, expiresAt: nil, attemptLimit: 20, state: .running, reason: .claimed,
                 isHead: true, isHeld: false, runAt: Self.now, attempts: attempts, token: 1, owner: 1,
-                sentAt: Self.now - 10, unknownAt: unknownAt, status: nil)
+                sentAt: Self.now - 10, unknownSince: unknownSince, status: nil)
         }
     }
 
@@ -160,7 +160,7 @@ import Testing
         let sentAt = Kind.now - cut.age
         let earlier = ReplayRow.EarlierExchange(sentAt: sentAt, isHarmless: cut.isHarmless, isPaused: cut.isPaused)
         let goesOn = row.continueIfAllowed(after: earlier, at: Kind.now)
-        #expect(goesOn == (cut.reason == nil) && row.unknownAt == cut.kind.unknownAt ?? sentAt)
+        #expect(goesOn == (cut.reason == nil) && row.unknownSince == cut.kind.unknownSince ?? sentAt)
         #expect(row.state == (goesOn ? .running : .needsReview) && row.reason == cut.reason ?? .claimed)
         #expect((row.owner == nil) == !goesOn)
     }
@@ -172,7 +172,7 @@ import Testing
         #expect(job.state == row.state)
         #expect(job.reason == row.reason)
         #expect(job.attempts == row.attempts)
-        #expect((job.unknownAt != nil) == row.isUnknown)
+        #expect((job.unknownSince != nil) == row.isUnknown)
         #expect(job.owner == nil && job.sentAt == nil)
         if let delay = row.delay { #expect(job.runAt == Kind.now + Int64(delay * 1000)) }
     }

@@ -337,7 +337,7 @@ import Testing
             let doomed = try fixture.owner()
             let job = try #require(try fixture.claim(by: doomed).first)
             #expect(try fixture.begin(job, by: doomed))
-            try fixture.bury(doomed, isInnocent: round % 2 == 0)
+            try fixture.bury(doomed, mayBeCause: round % 2 != 0)
             fixture.now += 40 * 3_600_000 * (round % 2 == 0 ? 0 : 1)
         }
         #expect(try fixture.state(1) == .ready)
@@ -416,7 +416,7 @@ import Testing
     @Test func `the lifetime of a key never begins in the future, whatever the wall clock said`() throws {
         let fixture = try ReplayQueueFixture()
         var draft = try fixture.draft("POST")
-        draft.history.unknownAt = fixture.now + 86_400_000
+        draft.history.unknownSince = fixture.now + 86_400_000
         let (owner, id) = (try fixture.owner(lease: .max / 4), try #require(try fixture.add(draft).id))
         #expect(try fixture.job(id)?.unknownSince == Date(milliseconds: fixture.now))
         fixture.now += 86_400_001
