@@ -158,7 +158,7 @@ struct Exchange: Sendable {
     // MARK: Between attempts
 
     private func decision(after attempt: ExchangeAttempt) -> RetryDecision {
-        attempt.isRefused ? .restart : paid(RetryDecision(situation(after: attempt.outcome)))
+        attempt.isRefused ? .restart : withdrawingCost(of: RetryDecision(situation(after: attempt.outcome)))
     }
 
     private func situation(after outcome: RetrySituation.AttemptResult) -> RetrySituation {
@@ -184,7 +184,7 @@ struct Exchange: Sendable {
 
     /// Withdraws the cost of a retry from the budget, and returns the decision; gives up if the budget was spent
     /// meanwhile.
-    private func paid(_ decision: RetryDecision) -> RetryDecision {
+    private func withdrawingCost(of decision: RetryDecision) -> RetryDecision {
         guard case .retry(_, isFree: false, _) = decision else { return decision }
         return retryCoordinator.withdraw(from: options.origin) ? decision : .giveUp(.budgetEmpty)
     }

@@ -140,7 +140,7 @@ extension Pipeline {
         if stored.isPart { await store.confirmPart(stored, by: received, admitted: exchange.sent) }
         let candidate: StoredCandidate
         do throws(CacheError) {
-            candidate = try lookup.whole(stored.with(confirmed.stored), for: plan.context)
+            candidate = try lookup.readingBody(of: stored.with(confirmed.stored), for: plan.context)
         } catch {
             return .unreadable(error)
         }

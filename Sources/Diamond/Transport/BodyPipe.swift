@@ -125,7 +125,7 @@ struct BodyPipe: Sendable {
     }
 
     /// Returns the whole body if it is complete; otherwise returns `nil` and leaves the buffer unchanged.
-    func whole(upTo limit: Int) -> Data? {
+    func arrivedBody(upTo limit: Int) -> Data? {
         state.withLock { state in
             guard case .complete? = state.end, state.buffer.count <= limit else { return nil }
             defer { state.buffer = Data() }

@@ -54,7 +54,7 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// Returns the whole body if all of it has arrived, as small bodies do with the head; otherwise reads nothing and
     /// returns `nil`.
-    func whole(upTo limit: Int) -> Data? { consumer.pipe.whole(upTo: limit) }
+    func arrivedBody(upTo limit: Int) -> Data? { consumer.pipe.arrivedBody(upTo: limit) }
 
     /// Returns the whole body, and reports its progress.
     ///

@@ -109,7 +109,7 @@ final class Transfer: Sendable {
 
     private func wholeResponse(_ body: BodyStream, head: ReceivedResponse) -> Completion? {
         guard case .none = resumed else { return nil }
-        return whole(body, head: head).map { Completion(end: .received($0, answered: head.status)) }
+        return arrivedResponse(body, head: head).map { Completion(end: .received($0, answered: head.status)) }
     }
 
     private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
@@ -148,16 +148,16 @@ final class Transfer: Sendable {
         do throws(TransportError) { try await open(head) } catch {
             return Completion(end: .failed(error, head: .some(head)))
         }
-        if let received = whole(body, head: head) { return Completion(end: .received(received, answered: head.status)) }
+        if let received = arrivedResponse(body, head: head) { return Completion(end: .received(received, answered: head.status)) }
         guard options.isContinuable, let partial = PartialResponse(head) else {
             return await receiveAll(body, head: head)
         }
         return await receiveParts(of: partial, body: body, head: head)
     }
 
-    private func whole(_ body: BodyStream, head: ReceivedResponse) -> ReceivedResponse? {
+    private func arrivedResponse(_ body: BodyStream, head: ReceivedResponse) -> ReceivedResponse? {
         let limit = limit(of: head)
-        guard !head.isInSink, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.whole(upTo: limit)
+        guard !head.isInSink, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.arrivedBody(upTo: limit)
         else { return nil }
         meter.receive(data.count)
         var received = head

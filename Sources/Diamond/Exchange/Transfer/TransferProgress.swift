@@ -42,8 +42,8 @@ public struct TransferProgress: Hashable, Sendable {
 extension TransferProgress: CustomStringConvertible {
     /// A line such as `sent 10 of 10 bytes, received 3 of 40`, without the lengths that are not known.
     public var description: String {
-        "sent \(sent)\(Self.whole(expectedToSend)) bytes, received \(received)\(Self.whole(expectedToReceive))"
+        "sent \(sent)\(Self.total(expectedToSend)) bytes, received \(received)\(Self.total(expectedToReceive))"
     }
 
-    private static func whole(_ size: Int64?) -> String { size.map { " of \($0)" } ?? "" }
+    private static func total(_ size: Int64?) -> String { size.map { " of \($0)" } ?? "" }
 }

@@ -123,12 +123,12 @@ extension CacheLookup {
     /// Returns a stored response with its body, unless the caller has a sink for it.
     ///
     /// - Throws: an error if the body cannot be read any more.
-    func whole(_ candidate: StoredCandidate, for context: RequestContext) throws(CacheError) -> StoredCandidate {
+    func readingBody(of candidate: StoredCandidate, for context: RequestContext) throws(CacheError) -> StoredCandidate {
         guard context.caller.sink == nil, let reader = candidate.reader.value else { return candidate }
-        var whole = candidate.response
-        whole.sizeElsewhere = 0
-        whole.body = try reader.rest()
-        return StoredCandidate(whole, of: candidate.identity)
+        var read = candidate.response
+        read.sizeElsewhere = 0
+        read.body = try reader.rest()
+        return StoredCandidate(read, of: candidate.identity)
     }
 
     /// Whether entity tags of others may be sent together with the validators of the selected response. A server that

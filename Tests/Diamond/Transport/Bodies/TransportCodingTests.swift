@@ -131,7 +131,7 @@ import Testing
             rest = rest.dropFirst(size)
         }
         pipe.finish(nil)
-        return pipe.whole(upTo: .max).map { String(decoding: $0, as: UTF8.self) }
+        return pipe.arrivedBody(upTo: .max).map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test(arguments: CodedBody.all, [1, 2, 3, 1000])
