@@ -15,15 +15,12 @@ struct Exchange: Sendable {
     var renewed = IndirectOptional<TransportRequest>.none
     private var hasHedged = false
     /// The start of the exchange, by the exchange clock.
-    private let begin: Int64
-    /// The same, for measurements.
     private let start: Duration
 
     init(_ options: any ExchangeOptions, in environment: ExchangeEnvironment) {
         self.environment = environment
         self.options = options
         start = environment.retryCoordinator.clock.elapsed()
-        begin = start.milliseconds
     }
 
     var retryCoordinator: RetryCoordinator { environment.retryCoordinator }
@@ -34,13 +31,13 @@ struct Exchange: Sendable {
     /// The number of the current or next attempt.
     var number: Int { history.attempts.count + 1 }
 
-    var elapsed: Duration { .milliseconds(retryCoordinator.clock.uptime() - begin) }
+    var elapsed: Duration { .milliseconds(retryCoordinator.clock.uptime() - start.milliseconds) }
 
     /// Sends the request, again if the retry policy says so, and returns its response.
     ///
     /// - Parameter permit: the permit for the first attempt.
     mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
-        retryCoordinator.deposit(to: options.origin, at: begin)
+        retryCoordinator.deposit(to: options.origin, at: start.milliseconds)
         guard let recorder = options.recorder else { return try await result(&permit).get() }
         let result = await withTaskCancellationHandler {
             partialResponse = await recorder.partialResponse(for: request)

@@ -49,14 +49,15 @@ extension Pipeline {
         permit: inout LanePermit,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async -> ExchangeOutcome {
-        let begin = request.plan.begin ?? time.clock.uptime()
+        let timeStart = request.plan.timeStart ?? time.clock.uptime()
         do throws(ConnectionError) {
             let sent = try await admission.admitted(request, wasAwaited: permit.wasAwaited)
-            let exchange = try AdmittedExchange(sent, since: begin, in: self, report: report)
+            let exchange = try AdmittedExchange(sent, since: timeStart, in: self, report: report)
             let ending = try await ending(of: exchange, permit: &permit)
-            return ExchangeOutcome(ending.forwarded(for: exchange.forwardReason), startedAt: begin, plan: request.plan)
+            return ExchangeOutcome(
+                ending.forwarded(for: exchange.forwardReason), startedAt: timeStart, plan: request.plan)
         } catch {
-            return ExchangeOutcome(.failure(error), startedAt: begin)
+            return ExchangeOutcome(.failure(error), startedAt: timeStart)
         }
     }
 
@@ -122,7 +123,7 @@ extension Pipeline {
                 store.erase(stored)
             }
             let next = try AdmittedExchange(
-                try await admission.rebuilt(plan.unconditional(since: exchange.begin)), since: exchange.begin,
+                try await admission.rebuilt(plan.unconditional(since: exchange.timeStart)), since: exchange.timeStart,
                 in: self, report: exchange.report)
             return try await ending(of: next, permit: &permit)
         }

@@ -59,9 +59,9 @@ extension Pipeline {
             context.inBackground,
             Revalidation(
                 stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator)),
-            isAwaited: false, begin: nil, parent: token.id, lookedUpAt: instant)
+            isAwaited: false, timeStart: nil, parent: token.id, lookedUpAt: instant)
         refreshes.add { [self] in
-            let outcome = await outcome(of: plan, progress: HopProgress(begin: nil))
+            let outcome = await outcome(of: plan, progress: HopProgress(timeStart: nil))
             _ = refreshing.withLock { $0.removeValue(forKey: key) }
             token.end(ActivityOutcome(ofRefresh: outcome))
             end.fulfill(with: ())

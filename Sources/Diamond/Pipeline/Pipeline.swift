@@ -119,12 +119,12 @@ final class Pipeline: Sendable {
         var redirects = Redirects(limit: redirectLimit)
         while true {
             do throws(ConnectionError) {
-                var begin = context.begin
-                let response = try await response(for: context, token: &token, begin: &begin)
+                var timeStart = context.timeStart
+                let response = try await response(for: context, token: &token, timeStart: &timeStart)
                 redirects.note(response)
                 guard
                     let next = try next(
-                        after: response, to: request, from: context, redirects: &redirects, begin: begin)
+                        after: response, to: request, from: context, redirects: &redirects, timeStart: timeStart)
                 else {
                     return response
                 }
@@ -146,12 +146,12 @@ final class Pipeline: Sendable {
         to request: Request,
         from context: RequestContext,
         redirects: inout Redirects,
-        begin: Int64?
+        timeStart: Int64?
     ) throws(ConnectionError) -> RequestContext? {
         let hop = try redirects.next(
             after: response, to: request, from: context, rules: environment.rules, activity: activity)
         guard let hop else { return nil }
-        return try resolver.context(of: hop.request, after: context, withBody: hop.hasBody, begin: begin)
+        return try resolver.context(of: hop.request, after: context, withBody: hop.hasBody, timeStart: timeStart)
     }
 
     // MARK: One hop
@@ -160,14 +160,14 @@ final class Pipeline: Sendable {
     ///
     /// - Parameters:
     ///   - token: the token that counts the request, once it is sent.
-    ///   - begin: the start of the request's time, for the next hop.
+    ///   - timeStart: the start of the request's time, for the next hop.
     @inline(never)
     private func response(
         for context: RequestContext,
         token: inout ActivityToken?,
-        begin: inout Int64?
+        timeStart: inout Int64?
     ) async throws(ConnectionError) -> Response {
-        var progress = HopProgress(begin: context.begin)
+        var progress = HopProgress(timeStart: context.timeStart)
         while true {
             let instant = invalidations.now
             switch lookup.step(for: context, ignoresStored: progress.ignoresStored) {
@@ -184,12 +184,12 @@ final class Pipeline: Sendable {
                 count(context, by: &token)
                 let sent = sent(context, progress: progress)
                 let plan = ExchangePlan(
-                    sent, revalidation, mayBeSuperseded: progress.maySupersede, begin: progress.begin,
+                    sent, revalidation, mayBeSuperseded: progress.maySupersede, timeStart: progress.timeStart,
                     parent: context.caller.request ?? token?.id, lookedUpAt: instant)
                 let outcome = await outcome(of: plan, progress: progress)
                 guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
                 if sent !== context, progress.noteCollected(result) { continue }
-                begin = progress.begin(after: time.hasDeadline(context.resolved) ? outcome.begin : nil)
+                timeStart = progress.timeStart(after: time.hasDeadline(context.resolved) ? outcome.timeStart : nil)
                 token?.note(result)
                 guard context.policy.mode.mayFallBack else { return try result.get() }
                 return try await resultElseStored(result, for: context)
@@ -204,7 +204,7 @@ final class Pipeline: Sendable {
             let request = try plan.hasSecrets ? await builder.filledRequest(for: plan) : builder.request(for: plan)
             // A caller whose time is up joins no exchange.
             let limit = try ownTime(for: plan, progress: progress)
-            let joinedAt = plan.begin ?? time.clock.uptime()
+            let joinedAt = plan.timeStart ?? time.clock.uptime()
             let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress: progress) }
             guard !progress.isAlone else { return try await ownExchange(request, whenAdmitted: countMiss) }
             if let sink = plan.context.caller.sink {
@@ -237,7 +237,7 @@ final class Pipeline: Sendable {
             let rest = Duration.milliseconds(max(0, extra.deadline - time.clock.uptime()))
             return ExchangeSharing.OwnTime(rest: rest, error: extra.error)
         }
-        guard let rest = try time.rest(of: plan.context.resolved, since: plan.begin) else { return nil }
+        guard let rest = try time.rest(of: plan.context.resolved, since: plan.timeStart) else { return nil }
         return ExchangeSharing.OwnTime(rest: rest, error: ConnectionError(outOfTime: true))
     }
 }

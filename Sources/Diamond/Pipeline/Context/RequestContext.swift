@@ -29,7 +29,7 @@ final class RequestContext: Sendable {
     let caller: Caller
     let traits: Traits
     /// The start of the request's time, by the exchange clock; `nil` if it starts with the exchange.
-    let begin: Int64?
+    let timeStart: Int64?
     /// The instant at which the request was resolved. The identity may have logged out since.
     let resolvedAt: InvalidationLog.Instant
 
@@ -37,13 +37,13 @@ final class RequestContext: Sendable {
         _ resolved: ResolvedRequest,
         _ caller: Caller,
         _ traits: Traits,
-        begin: Int64?,
+        timeStart: Int64?,
         resolvedAt: InvalidationLog.Instant
     ) {
         self.resolved = resolved
         self.caller = caller
         self.traits = traits
-        self.begin = begin
+        self.timeStart = timeStart
         self.resolvedAt = resolvedAt
     }
 
@@ -60,7 +60,7 @@ final class RequestContext: Sendable {
     ) {
         var traits: Traits = []
         if caller.upload != nil || resolved.isChanged(by: cookies, at: now()) { traits.insert(.uncacheable) }
-        self.init(resolved, caller, traits, begin: nil, resolvedAt: caller.run?.startedAt ?? instant)
+        self.init(resolved, caller, traits, timeStart: nil, resolvedAt: caller.run?.startedAt ?? instant)
     }
 
     /// Creates the context of the next hop after a redirect.
@@ -68,12 +68,12 @@ final class RequestContext: Sendable {
     /// - Parameters:
     ///   - resolved: the request that the redirect asks for.
     ///   - hasBody: whether the body of the last hop is sent again.
-    ///   - begin: the start of the request's time.
+    ///   - timeStart: the start of the request's time.
     convenience init(
         _ resolved: ResolvedRequest,
         after last: RequestContext,
         withBody hasBody: Bool,
-        begin: Int64?,
+        timeStart: Int64?,
         rules: KeyRules,
         cookies: CookieJar?,
         now: @autoclosure () -> Date
@@ -86,7 +86,7 @@ final class RequestContext: Sendable {
         if isOtherOrigin { traits.insert(.foreign) }
         if isOtherOrigin && last.wire.hasCredentials(rules) || hasLostItems { traits.insert(.stripped) }
         if caller.upload != nil || resolved.isChanged(by: cookies, at: now()) { traits.insert(.uncacheable) }
-        self.init(resolved, caller, traits, begin: begin, resolvedAt: last.resolvedAt)
+        self.init(resolved, caller, traits, timeStart: timeStart, resolvedAt: last.resolvedAt)
     }
 
     /// The context of a refresh in the background. If the caller has a sink, the body is collected within the engine's
@@ -97,17 +97,17 @@ final class RequestContext: Sendable {
         // A gateway stores the body in pieces, also without a client.
         let isOfGateway = caller.sink?.takesEveryStatus == true
         let caller = isOfGateway ? caller.inBackground.receiving(into: DiscardingSink()) : caller.inBackground
-        return RequestContext(resolved.withoutConditions, caller, traits, begin: nil, resolvedAt: resolvedAt)
+        return RequestContext(resolved.withoutConditions, caller, traits, timeStart: nil, resolvedAt: resolvedAt)
     }
 
     /// The context of a caller that collects the body.
     var collected: RequestContext {
-        RequestContext(resolved, caller.collecting, traits, begin: begin, resolvedAt: resolvedAt)
+        RequestContext(resolved, caller.collecting, traits, timeStart: timeStart, resolvedAt: resolvedAt)
     }
 
     /// Returns the context of a caller whose body goes into a sink.
     func receiving(into sink: any BodySink) -> RequestContext {
-        RequestContext(resolved, caller.receiving(into: sink), traits, begin: begin, resolvedAt: resolvedAt)
+        RequestContext(resolved, caller.receiving(into: sink), traits, timeStart: timeStart, resolvedAt: resolvedAt)
     }
 
     var wire: WireRequest { resolved.wire }

@@ -5,7 +5,7 @@ final class AdmittedExchange: ExchangeOptions {
     /// The request, with the instant at which it is sent.
     let sent: ExchangeRequest
     /// The start of the request's time, by the exchange clock.
-    let begin: Int64
+    let timeStart: Int64
     /// Records the body for the cache; `nil` if it is never stored.
     let bodyRecorder: BodyRecorder?
     let recorder: (any BodyRecording)?
@@ -18,19 +18,19 @@ final class AdmittedExchange: ExchangeOptions {
     private let store: ResponseStore
 
     /// - Parameters:
-    ///   - begin: the start of the request's time.
+    ///   - timeStart: the start of the request's time.
     ///   - report: receives the events of the exchange.
     /// - Throws: `timedOut` if no time is left.
     init(
         _ sent: ExchangeRequest,
-        since begin: Int64,
+        since timeStart: Int64,
         in pipeline: Pipeline,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) {
         let plan = sent.plan
         let context = plan.context
         self.sent = sent
-        self.begin = begin
+        self.timeStart = timeStart
         receive = report
         admission = pipeline.admission
         let store = pipeline.store
@@ -38,7 +38,7 @@ final class AdmittedExchange: ExchangeOptions {
         bodyRecorder = BodyRecorder(plan, in: store, environment: pipeline.exchangeEnvironment)
         recorder =
             bodyRecorder ?? context.caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) }
-        policy = try pipeline.time.policy(of: context.resolved, since: plan.begin)
+        policy = try pipeline.time.policy(of: context.resolved, since: plan.timeStart)
         isAnsweredOffline = store.lookup.isAnsweredOffline(plan)
         forwardReason = store.lookup.forwardReason(for: context, stored: plan.stored?.response)
     }

@@ -45,7 +45,7 @@ struct ExchangeOutcome: Sendable {
     }
 
     /// The start of the caller's own time.
-    var begin: Int64? { startedAt.map { $0 + max(0, lateness) } }
+    var timeStart: Int64? { startedAt.map { $0 + max(0, lateness) } }
 
     init(_ error: ConnectionError) { self.init(.failure(error)) }
 }

@@ -12,7 +12,7 @@ final class ExchangePlan: Sendable {
     /// Whether a response that another exchange stores meanwhile is served instead.
     let mayBeSuperseded: Bool
     /// The start of the request's time, by the exchange clock; `nil` if it starts with the exchange.
-    let begin: Int64?
+    let timeStart: Int64?
     /// The interval that the exchange belongs to.
     let parent: ActivityInterval.ID?
     /// The instant of the look-up in the cache.
@@ -23,7 +23,7 @@ final class ExchangePlan: Sendable {
         _ revalidation: Revalidation = Revalidation(),
         isAwaited: Bool = true,
         mayBeSuperseded: Bool = true,
-        begin: Int64?,
+        timeStart: Int64?,
         parent: ActivityInterval.ID?,
         lookedUpAt: InvalidationLog.Instant = 0
     ) {
@@ -31,7 +31,7 @@ final class ExchangePlan: Sendable {
         self.revalidation = revalidation
         self.isAwaited = isAwaited
         self.mayBeSuperseded = mayBeSuperseded
-        self.begin = begin
+        self.timeStart = timeStart
         self.parent = parent
         self.lookedUpAt = lookedUpAt
     }
@@ -56,13 +56,13 @@ final class ExchangePlan: Sendable {
     func scope(in activity: Activity) -> ActivityScope { context.scope(in: activity, of: parent) }
 
     /// Returns the plan without conditions, with the same time limit.
-    func unconditional(since begin: Int64?) -> ExchangePlan {
-        ExchangePlan(context, Revalidation(stored: stored), begin: begin, parent: parent)
+    func unconditional(since timeStart: Int64?) -> ExchangePlan {
+        ExchangePlan(context, Revalidation(stored: stored), timeStart: timeStart, parent: parent)
     }
 
     /// The plan without the stored response, which was erased.
     var withoutStored: ExchangePlan {
-        ExchangePlan(context, isAwaited: isAwaited, begin: begin, parent: parent)
+        ExchangePlan(context, isAwaited: isAwaited, timeStart: timeStart, parent: parent)
     }
 
     /// The plan with the stored response marked stale.
@@ -77,7 +77,7 @@ final class ExchangePlan: Sendable {
 
     private func with(_ context: RequestContext, revalidation: Revalidation) -> ExchangePlan {
         ExchangePlan(
-            context, revalidation, isAwaited: isAwaited, mayBeSuperseded: mayBeSuperseded, begin: begin,
+            context, revalidation, isAwaited: isAwaited, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart,
             parent: parent, lookedUpAt: lookedUpAt)
     }
 }

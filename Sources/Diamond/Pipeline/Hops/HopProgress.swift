@@ -21,7 +21,7 @@ struct HopProgress: Sendable {
         /// The error after the deadline.
         let error: ConnectionError
         /// The start of the caller's time.
-        let begin: Int64
+        let timeStart: Int64
     }
 
     /// The shortest extension in milliseconds; in less time no server responds.
@@ -41,15 +41,15 @@ struct HopProgress: Sendable {
     /// The extension after an exchange that has timed out for earlier callers; `nil` before.
     private(set) var deadlineExtension: Extension?
     /// The start of the request's time; `nil` if it starts with the next exchange.
-    private(set) var begin: Int64?
+    private(set) var timeStart: Int64?
 
-    /// - Parameter begin: the start of the request's time, if an earlier hop has started it.
-    init(begin: Int64?) { self.begin = begin }
+    /// - Parameter timeStart: the start of the request's time, if an earlier hop has started it.
+    init(timeStart: Int64?) { self.timeStart = timeStart }
 
     /// The start of the request's time, for the next hop.
     ///
     /// - Parameter exchange: the start of the time of the last exchange; `nil` if the whole time is not limited.
-    func begin(after exchange: Int64?) -> Int64? { begin ?? deadlineExtension?.begin ?? exchange }
+    func timeStart(after exchange: Int64?) -> Int64? { timeStart ?? deadlineExtension?.timeStart ?? exchange }
 
     /// Notes that the stored response could not be read, before any part of it was served.
     mutating func noteUnreadable(_ error: CacheError) {
@@ -82,10 +82,10 @@ struct HopProgress: Sendable {
                 return .settle(.failure(error))
             }
             deadlineExtension = Extension(
-                deadline: now + outcome.lateness, error: error, begin: outcome.begin ?? now)
+                deadline: now + outcome.lateness, error: error, timeStart: outcome.timeStart ?? now)
         case .unreadable(let error):
             noteUnreadable(error)
-            begin = begin ?? (hasDeadline ? outcome.begin : nil)
+            timeStart = timeStart ?? (hasDeadline ? outcome.timeStart : nil)
         case .superseded(let isCounted):
             hasMissed = hasMissed || isCounted
             maySupersede = false

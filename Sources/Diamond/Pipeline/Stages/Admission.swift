@@ -33,7 +33,7 @@ final class Admission: Sendable {
     func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: caller) { return permit }
-        let limit = try builder.time.rest(of: plan.context.resolved, since: plan.begin).map {
+        let limit = try builder.time.rest(of: plan.context.resolved, since: plan.timeStart).map {
             LanePermit.Limit(time: $0, clock: builder.time.clock)
         }
         caller.run?.setWaiting(true)

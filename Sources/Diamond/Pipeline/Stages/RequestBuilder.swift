@@ -20,7 +20,7 @@ final class RequestBuilder: Sendable {
     ///
     /// - Throws: `timedOut` if no time is left.
     func request(for plan: ExchangePlan) throws(ConnectionError) -> ExchangeRequest {
-        _ = try time.rest(of: plan.context.resolved, since: plan.begin)
+        _ = try time.rest(of: plan.context.resolved, since: plan.timeStart)
         return ExchangeRequest(try transportRequest(for: plan, wire: plan.context.wire), for: plan)
     }
 
@@ -33,7 +33,7 @@ final class RequestBuilder: Sendable {
         // Counted before the secrets are filled in.
         let count = refreshes?.count ?? 0
         let isSentByRefresh = refreshes?.isRefreshing(resolved.wire) ?? false
-        let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.begin))
+        let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.timeStart))
         return ExchangeRequest(
             try transportRequest(for: plan, wire: wire), for: plan, refreshes: count, isSentByRefresh: isSentByRefresh)
     }

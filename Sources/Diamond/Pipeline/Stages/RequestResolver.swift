@@ -33,15 +33,16 @@ struct RequestResolver: Sendable {
     ///
     /// - Parameters:
     ///   - hasBody: whether the body is sent again.
-    ///   - begin: the start of the request's time.
+    ///   - timeStart: the start of the request's time.
     func context(
         of request: Request,
         after last: RequestContext,
         withBody hasBody: Bool,
-        begin: Int64?
+        timeStart: Int64?
     ) throws(ConnectionError) -> RequestContext {
         RequestContext(
-            try ResolvedRequest(request, rules: environment.rules), after: last, withBody: hasBody, begin: begin,
+            try ResolvedRequest(request, rules: environment.rules), after: last, withBody: hasBody,
+            timeStart: timeStart,
             rules: environment.rules, cookies: cookies, now: date)
     }
 
