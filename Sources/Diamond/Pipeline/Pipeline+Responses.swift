@@ -73,7 +73,7 @@ extension Pipeline {
         for context: RequestContext
     ) async -> Response {
         guard await mayStore(response, for: context) else { return response }
-        store.store(new)
+        store.add(new)
         return response.storing(new.entry.stored, for: context)
     }
 
@@ -81,7 +81,7 @@ extension Pipeline {
         let context = exchange.context
         if store.isForCache(received, to: exchange.plan), let entry = store.entry(of: received, to: exchange.sent) {
             exchange.bodyRecorder?.end()
-            store.store(entry, admitted: exchange.sent)
+            store.add(entry, admitted: exchange.sent)
             return response(from: received, to: context).storing(entry.stored, for: context)
         }
         let response = response(from: received, to: context)
@@ -113,7 +113,7 @@ extension Pipeline {
             return response
         }
         let isWritten = await recorder?.finish(as: entry) ?? false
-        store.store(entry, admitted: exchange.sent, isWritten: isWritten)
+        store.add(entry, admitted: exchange.sent, isWritten: isWritten)
         return response.storing(entry.stored, for: context)
     }
 

@@ -97,7 +97,7 @@ extension BodyRecorder {
         guard await finish(writer, as: entry) else { return }
         noteWritten(by: writer)
         entry.stored.sizeElsewhere = writer.size
-        store.store(entry, admitted: admitted, isWritten: true)
+        store.add(entry, admitted: admitted, isWritten: true)
     }
 
     private func storeCollected(
@@ -109,7 +109,7 @@ extension BodyRecorder {
         if var new = entryForGet {
             new.entry.stored.body = body
             new.entry.stored.addLength(body.count)
-            store.store(new)
+            store.add(new)
         } else if received.status == .partialContent {
             var received = received
             received.body = body

@@ -54,7 +54,7 @@ extension ResponseStore {
             if !isUnchanged || isErased { cache?.dropPart(of: identity.key) }
         case .complete(let stored):
             let entry = context.entry(stored, under: identity)
-            store(marked(entry, admitted: admitted), admitted: admitted)
+            add(marked(entry, admitted: admitted), admitted: admitted)
             cache?.dropPart(of: identity.key)
         }
     }

@@ -39,7 +39,7 @@ extension ResponseStore {
     }
 
     /// Stores the response to a POST for GETs, in the place of an older one.
-    func store(_ new: EntryForGet) {
+    func add(_ new: EntryForGet) {
         if let index = new.newIndex { cache?.store(index) }
         cache?.store(new.entry, replacing: true)
     }

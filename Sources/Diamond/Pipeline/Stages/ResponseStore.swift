@@ -130,7 +130,7 @@ final class ResponseStore: Sendable {
     /// Stores an entry.
     ///
     /// - Parameter isWritten: whether the entry was already written while its body was received.
-    func store(_ entry: CacheEntry, admitted: ExchangeRequest, isWritten: Bool = false) {
+    func add(_ entry: CacheEntry, admitted: ExchangeRequest, isWritten: Bool = false) {
         if !isWritten { cache?.store(entry, replacing: admitted.plan.stored != nil) }
         checkAgain(entry, admitted: admitted)
     }
