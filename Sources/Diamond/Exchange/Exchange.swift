@@ -112,7 +112,7 @@ struct Exchange: Sendable {
 
     /// Finishes with an attempt that succeeded.
     private mutating func finish(withGood attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
-        history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
+        history.recordSuccess(attempt.recordedOutcome, startedAt: attempt.startedAt)
         return try response(of: attempt)
     }
 
@@ -122,7 +122,8 @@ struct Exchange: Sendable {
 
     private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {
         history.record(
-            decision, after: attempt.record, serverMayHaveActed: attempt.serverMayHaveActed(at: environment.now()),
+            decision, after: attempt.recordedOutcome,
+            serverMayHaveActed: attempt.serverMayHaveActed(at: environment.now()),
             startedAt: attempt.startedAt)
     }
 
@@ -147,7 +148,7 @@ struct Exchange: Sendable {
             hasHedged = true
             // The written bytes may be those of the other attempt's response.
             await options.recorder?.discard()
-            history.recordHedge(other.record, startedAt: other.startedAt)
+            history.recordHedge(other.recordedOutcome, startedAt: other.startedAt)
         }
         return race.winner
     }
@@ -155,10 +156,10 @@ struct Exchange: Sendable {
     // MARK: Between attempts
 
     private func decision(after attempt: ExchangeAttempt) -> RetryDecision {
-        attempt.isRefused ? .restart : withdrawingCost(of: RetryDecision(situation(after: attempt.outcome)))
+        attempt.isRefused ? .restart : withdrawingCost(of: RetryDecision(situation(after: attempt.result)))
     }
 
-    private func situation(after outcome: RetrySituation.AttemptResult) -> RetrySituation {
+    private func situation(after result: RetrySituation.AttemptResult) -> RetrySituation {
         RetrySituation(
             policy: options.policy,
             request: RetryableRequest(
@@ -167,7 +168,7 @@ struct Exchange: Sendable {
                 canRefreshCredential: options.canRenewCredentials
             ),
             history: history,
-            outcome: outcome,
+            result: result,
             isAnsweredOffline: options.isAnsweredOffline,
             isCommitted: options.sink?.isCommitted ?? false,
             isBodyConsumed: options.upload?.isConsumed ?? false,

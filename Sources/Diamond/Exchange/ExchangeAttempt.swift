@@ -69,8 +69,8 @@ struct ExchangeAttempt: Sendable {
     /// Whether the server has refused to continue a partial response, so that the whole has to be requested.
     var isRefused: Bool { if case .refused = end { true } else { false } }
 
-    /// The outcome that the retry decision depends on.
-    var outcome: RetrySituation.AttemptResult {
+    /// The result that the retry decision depends on.
+    var result: RetrySituation.AttemptResult {
         switch end {
         case .received(let received, _): .answered(received.status, received.headers)
         case .refused(let status, let headers): .answered(status, headers)
@@ -80,7 +80,7 @@ struct ExchangeAttempt: Sendable {
     }
 
     /// The outcome that activity observers get.
-    var ending: ActivityOutcome {
+    var activityOutcome: ActivityOutcome {
         switch end {
         case .received(_, let status), .refused(let status, _): ActivityOutcome(status: status)
         case .failed(let error, _): ActivityOutcome(error: error.code.description)
@@ -88,7 +88,7 @@ struct ExchangeAttempt: Sendable {
     }
 
     /// The outcome that the history of attempts records.
-    var record: Attempt.Outcome {
+    var recordedOutcome: Attempt.Outcome {
         switch end {
         case .received(_, let status), .refused(let status, _): .answered(status)
         case .failed(let error, _): .failed(code: error.code.description, message: error.message)
@@ -99,7 +99,7 @@ struct ExchangeAttempt: Sendable {
     ///
     /// - Parameter now: milliseconds since 1970.
     func serverMayHaveActed(at now: Int64) -> Bool {
-        switch outcome {
+        switch result {
         case .answered(let status, let headers):
             let hasRetryAfter = RetryAfter.duration(headers, now: now) != nil
             return Attempt.serverMayHaveActed(answered: status.code, hasRetryAfter: hasRetryAfter)
@@ -141,8 +141,8 @@ extension Transfer {
     func run() async -> ExchangeAttempt {
         let token = options.scope.begin(.attempt, attempt: number)
         let attempt = await ExchangeAttempt(self)
-        token.end(attempt.ending)
-        environment.retryCoordinator.note(attempt.outcome, of: admission, from: options.origin)
+        token.end(attempt.activityOutcome)
+        environment.retryCoordinator.note(attempt.result, of: admission, from: options.origin)
         return attempt
     }
 }

@@ -61,7 +61,7 @@ extension Pipeline {
                 stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator)),
             isAwaited: false, timeStart: nil, parent: token.id, lookedUpAt: instant)
         refreshes.add { [self] in
-            let outcome = await outcome(of: plan, progress: HopProgress(timeStart: nil))
+            let outcome = await exchangeOutcome(of: plan, progress: HopProgress(timeStart: nil))
             _ = refreshing.withLock { $0.removeValue(forKey: key) }
             token.end(ActivityOutcome(ofRefresh: outcome))
             end.fulfill(with: ())

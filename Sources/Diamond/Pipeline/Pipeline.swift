@@ -186,7 +186,7 @@ final class Pipeline: Sendable {
                 let plan = ExchangePlan(
                     sent, revalidation, mayBeSuperseded: progress.maySupersede, timeStart: progress.timeStart,
                     parent: context.caller.request ?? token?.id, lookedUpAt: instant)
-                let outcome = await outcome(of: plan, progress: progress)
+                let outcome = await exchangeOutcome(of: plan, progress: progress)
                 guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
                 if sent !== context, progress.noteCollected(result) { continue }
                 timeStart = progress.timeStart(after: time.hasDeadline(context.resolved) ? outcome.timeStart : nil)
@@ -199,7 +199,7 @@ final class Pipeline: Sendable {
 
     /// Exchanges a request, together with other callers if it may be shared.
     @inline(never)
-    func outcome(of plan: ExchangePlan, progress: HopProgress) async -> ExchangeOutcome {
+    func exchangeOutcome(of plan: ExchangePlan, progress: HopProgress) async -> ExchangeOutcome {
         do throws(ConnectionError) {
             let request = try plan.hasSecrets ? await builder.filledRequest(for: plan) : builder.request(for: plan)
             // A caller whose time is up joins no exchange.

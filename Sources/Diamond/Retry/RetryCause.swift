@@ -11,7 +11,7 @@ enum RetryCause: Equatable {
     case none(RetryReason)
 
     init(_ situation: RetrySituation) {
-        switch situation.outcome {
+        switch situation.result {
         case _ where situation.isCommitted: self = .none(.committed)
         case .failed(let error, let isAfterHead): self = Self.cause(of: error, isAfterHead: isAfterHead, in: situation)
         case .answered(let status, _): self = Self.cause(of: status.code, in: situation)
@@ -60,7 +60,7 @@ enum RetryCause: Equatable {
 extension RetrySituation {
     /// The time that the server asks to wait; `nil` if it names none.
     var pushBack: Duration? {
-        guard case .answered(_, let headers) = outcome else { return nil }
+        guard case .answered(_, let headers) = result else { return nil }
         return RetryAfter.duration(headers, now: now)
     }
 }

@@ -63,7 +63,7 @@ extension RetrySituation {
 
     /// A stored response is served at once, instead of after attempts that would fail as well without a network.
     private func answeredOffline(after delay: Duration) -> RetryReason? {
-        guard isAnsweredOffline, delay > .zero, case .failed(let error, afterHead: false) = outcome,
+        guard isAnsweredOffline, delay > .zero, case .failed(let error, afterHead: false) = result,
             error.code.isOffline
         else { return nil }
         return .answeredOffline(error)

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// The facts that a ``RetryDecision`` depends on, at the end of an attempt.
 struct RetrySituation: Sendable {
-    /// The outcome of the attempt.
+    /// The result of the attempt.
     enum AttemptResult: Sendable {
         case answered(HTTPResponse.Status, HTTPFields)
         /// - Parameter afterHead: whether the head of a response was received.
@@ -13,7 +13,7 @@ struct RetrySituation: Sendable {
     var request: RetryableRequest
     /// The attempts before this one.
     var history = RetryHistory()
-    var outcome: AttemptResult
+    var result: AttemptResult
     /// Whether a stored response is served if the server cannot be reached.
     var isAnsweredOffline = false
     /// Whether bytes of the response have reached the caller, and cannot be taken back.

@@ -36,7 +36,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
         at location: SourceLocation = #_sourceLocation,
         where change: (inout RetrySituation) -> Void = { _ in }
     ) {
-        situation = RetrySituation(request: RetryableRequest(method), outcome: outcome, now: Self.now, draw: 0.5)
+        situation = RetrySituation(request: RetryableRequest(method), result: outcome, now: Self.now, draw: 0.5)
         change(&situation)
         self.expected = expected
         self.location = location
