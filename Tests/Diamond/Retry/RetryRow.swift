@@ -47,7 +47,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
 
     var testDescription: String {
         let outcome =
-            switch situation.outcome {
+            switch situation.result {
             case .answered(let status, _): "\(status.code)"
             case .failed(let error, _): "\(error.code)"
             }
