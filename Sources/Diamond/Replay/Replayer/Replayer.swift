@@ -33,9 +33,9 @@ public final class Replayer: Sendable {
     /// The maximum number of jobs being sent at the same time.
     public let width: Int
     let queue: ReplayQueue
-    private let reachability: any Reachability
+    let reachability: any Reachability
     /// Reports the origins that have answered requests of any kind; `nil` if none is reported.
-    private let answers: Broadcast<String>?
+    let answers: Broadcast<String>?
     private let identities: @Sendable () async -> ReplayTable.Identities
     let lanes: (any JobLanes)?
     let send: Send
@@ -131,7 +131,7 @@ public final class Replayer: Sendable {
         }
     }
 
-    // MARK: The loop
+    // MARK: Working
 
     @concurrent
     @discardableResult
@@ -153,140 +153,13 @@ public final class Replayer: Sendable {
         return await end(of: run, loop: loop)
     }
 
-    private func loop(_ run: ReplayRun, ignoringBackoff isIgnoringBackoff: Bool, signal: Signal) async {
-        let wakes = ReplayWakes(signal: signal, watch: QueueWatch(queue.store) { signal.wake() })
-        let number = queue.listeners.add { _ in signal.wake() }
-        let answerNumber = answers?.add { [origins = wakes.origins] origin in
-            if origins.note(origin) { signal.wake() }
-        }
-        let listeners = [listenToReachability(for: wakes.network, signal: signal), listenToLanes(signal)]
-        var ignoresBackoff = isIgnoringBackoff
-        var step = ReplayStep.claim
-        await withDiscardingTaskGroup { group in
-            while step != .end, !Task.isCancelled, !mustEnd(run), !run.hasFailed {
-                do throws(ReplayError) {
-                    let hasOthers = try await wakeJobs(in: run, wakes: wakes, ignoringBackoff: ignoresBackoff)
-                    ignoresBackoff = false
-                    // Read before the claim: a job that ends during the claim may have made another job ready.
-                    let wasIdle = isIdle
-                    let jobs = try await claim { run.count($0) }
-                    run.addJobs(jobs.count)
-                    for job in jobs {
-                        group.addTask { [network = wakes.network] in
-                            await self.process(job, in: run, network: network)
-                            signal.wake()
-                        }
-                    }
-                    let mayBeLast = jobs.isEmpty && run.deadline != nil && wasIdle
-                    let isLast = mayBeLast ? try !queue.hasTimedWork() : false
-                    step = .after(
-                        claiming: jobs.count, isFull: isFull, isLast: isLast,
-                        isReported: wakes.watch.reports(endsOfOwners: hasOthers))
-                } catch {
-                    queue.report(error)
-                    // While jobs run, the run waits for their outcomes anyway.
-                    step = .after(error, canWait: run.deadline == nil || run.openJobs > 0)
-                }
-                await perform(step, of: run, wakes: wakes)
-            }
-            guard let deadline = run.deadline else { return }
-            // The deadline also applies to jobs that run when the replayer is stopped, or the queue fails.
-            await waitForJobs(of: run, until: deadline, signal: signal)
-            if deadline <= queue.clock.uptime() { group.cancelAll() }
-        }
-        await queue.owner.releaseLockIfSuspended()
-        for listener in listeners { listener?.cancel() }
-        queue.listeners.remove(number)
-        if let answerNumber { answers?.remove(answerNumber) }
-        withExtendedLifetime(wakes) {}
-    }
-
-    /// Makes jobs ready that need not wait any longer, or whose owners have died.
-    ///
-    /// - Returns: whether other processes have owners.
-    private func wakeJobs(
-        in run: ReplayRun, wakes: ReplayWakes, ignoringBackoff isIgnoringBackoff: Bool
-    ) async throws(ReplayError) -> Bool {
-        let hasOthers = try await queue.owner.rescue { run.count($0) }
-        try await queue.maintainIfNeeded()
-        try await retryOffline(wakes.network)
-        try await retryAnswered(wakes.origins)
-        if isIgnoringBackoff { try await queue.retryEarly(.requested) }
-        return hasOthers
-    }
-
-    private func perform(_ step: ReplayStep, of run: ReplayRun, wakes: ReplayWakes) async {
-        switch step {
-        case .claim, .end: break
-        case .wait(let limit):
-            let limit = shortened(limit, until: run.deadline, wakes: wakes)
-            await wakes.signal.wait(for: limit, by: queue.clock.sleep)
-        case .pause: await wakes.signal.wait(for: ReplayStep.tick, by: queue.clock.sleep)
-        case .fail(let error): run.fail(error)
-        }
-    }
-
-    /// Listens for changes of the network's reachability until the task is canceled.
-    private func listenToReachability(for network: NetworkReturn, signal: Signal) -> Task<Void, Never> {
-        Task { [changes = reachability.changes] in
-            for await _ in changes {
-                network.noteChange()
-                signal.wake()
-            }
-        }
-    }
-
-    /// Wakes the loop when a lane is resumed, and recalls jobs when one is paused.
-    private func listenToLanes(_ signal: Signal) -> Task<Void, Never>? {
-        guard let changes = lanes?.pauseChanges else { return nil }
-        return Task {
-            for await _ in changes {
-                recallPaused()
-                signal.wake()
-            }
-        }
-    }
-
-    /// Makes the jobs that wait for the network ready, if it may be reachable again.
-    private func retryOffline(_ network: NetworkReturn) async throws(ReplayError) {
-        try await network.handle(at: queue.clock.uptime(), isReachable: reachability.isReachable) {
-            (hasChanged) async throws(ReplayError) in
-            // At the start, jobs that wait after a failure keep their backoff: a program may start often.
-            let hasEarly = hasChanged ? try await queue.retryEarly(.networkReturned) : false
-            return try await queue.retryOffline() || hasEarly
-        }
-    }
-
-    /// Makes the jobs ready that wait because their origins could not be reached, if these have answered since.
-    private func retryAnswered(_ origins: OriginAnswers) async throws(ReplayError) {
-        guard let answered = origins.take(at: queue.clock.uptime()) else { return }
-        do throws(ReplayError) {
-            try await queue.retryEarly(.originsAnswered(answered))
-        } catch {
-            for origin in answered { _ = origins.note(origin) }
-            throw error
-        }
-    }
-
     /// Converts a date to milliseconds since the boot, so that setting the clock neither ends nor prolongs a run.
     private func uptime(at date: Date) -> Int64 {
         guard date != .distantFuture else { return .max }
         return queue.clock.uptime().addingSaturating(date.milliseconds.addingSaturating(-queue.clock.now()))
     }
 
-    private var isFull: Bool { running.withLock { $0 >= width } }
-    private var isIdle: Bool { running.withLock { $0 == 0 } }
-
-    /// Returns the time until a job reaches its time, or the deadline, but at most `limit`.
-    private func shortened(_ limit: Duration, until deadline: Int64?, wakes: ReplayWakes) -> Duration {
-        let now = queue.clock.uptime()
-        var delays = [wakes.network.delay(at: now), wakes.origins.delay(at: now)].compactMap(\.self)
-        if !isFull, let next = try? queue.nextTime() { delays.append(next - queue.now()) }
-        if let deadline, deadline != .max { delays.append(deadline - now) }
-        return delays.reduce(limit) { min($0, .milliseconds(max(1, $1))) }
-    }
-
-    private func claim(
+    func claim(
         isRetry: Bool = false, reportingEnds report: ([ReplayState]) -> Void
     ) async throws(ReplayError) -> [ReplayTable.Claimed] {
         let free = width - running.withLock { $0 }
