@@ -42,7 +42,7 @@ extension CollectionCore {
 
     /// Notes that the server has created a member, if the collection is the list of its class, and no property.
     func confirmCreation(of model: Model, in list: String) {
-        guard ownerIfAny == nil, let own = type.resource ?? source?.request, own.listName.isExactly(list) else {
+        guard owner == nil, let own = type.resource ?? source?.request, own.listName.isExactly(list) else {
             return
         }
         confirmMembership(of: [model])

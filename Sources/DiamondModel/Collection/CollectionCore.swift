@@ -20,15 +20,15 @@ final class CollectionCore {
         }
     }
     /// The sections at the last commit.
-    private(set) var committed: [SectionRecord] = []
+    var committed: [SectionRecord] = []
     var sectionsByKey: [String: SectionRecord] = [:]
     /// Whether there are other sections than at the last commit, or in another order.
-    private(set) var hasOtherSections = false
+    var hasOtherSections = false
     /// The sections with rows that were inserted or removed since the last commit.
-    private(set) var changedSections: [SectionRecord] = []
+    var changedSections: [SectionRecord] = []
     /// The numbers of rows of the sections at the last commit.
-    private(set) var oldCounts: [Int] = []
-    private var cachedOffsets: [Int]?
+    var oldCounts: [Int] = []
+    var cachedOffsets: [Int]?
 
     /// The filters. A visible model passes all of them.
     var filters: [(Model) -> Bool] = []
@@ -39,9 +39,9 @@ final class CollectionCore {
         didSet { hasOtherRejections = true }
     }
     /// Whether ``rejected`` was set in this transaction.
-    private var hasOtherRejections = false
+    var hasOtherRejections = false
     /// The number of commits.
-    private(set) var generation = 0
+    var generation = 0
     /// The maximum number of operations of a change set. A change set with more is a reset.
     var resetLimit = 1000
     /// The number of levels of nested models whose changes update their rows.
@@ -72,15 +72,15 @@ final class CollectionCore {
 
     // MARK: The transaction
 
-    private var depth = 0
+    var depth = 0
     /// The number of models whose changes are being reported.
-    private var reports = 0
+    var reports = 0
     /// The rows whose models may change.
-    private var waiting: [Entry] = []
-    private(set) var origin: ChangeOrigin?
-    private(set) var touched: [Entry] = []
-    private var hasBegun = false
-    private(set) var snapshot: [(section: SectionRecord, entries: [Entry])]?
+    var waiting: [Entry] = []
+    var origin: ChangeOrigin?
+    var touched: [Entry] = []
+    var hasBegun = false
+    var snapshot: [(section: SectionRecord, entries: [Entry])]?
 
     // MARK: Observers
 
@@ -91,15 +91,16 @@ final class CollectionCore {
     let editObservers = Observers<CollectionEdit.Report>()
     /// Whether the collection is reading JSON, whose changes are not the user's.
     var isReading = false
-    private var undelivered: [CollectionChanges] = []
-    private var isDelivering = false
+    var undelivered: [CollectionChanges] = []
+    var isDelivering = false
     /// The state of loading, created on first use.
     private(set) var pagerIfAny: Pager?
     /// The new models of the page that is about to be applied.
     var preparation: PagePreparation?
     /// The collection that this is the core of. It sets `nil` when it is deallocated.
     unowned(unsafe) var collection: (any ObservedContent)?
-    private weak var owner: Model?
+    /// The model that has the collection in a property.
+    private(set) weak var owner: Model?
     private var ownerProperty: AnyProperty?
 
     init(of type: Model.Type, context: ModelContext?) {
@@ -187,158 +188,6 @@ extension CollectionCore {
     var allModels: [Model] { order.map(\.model) }
 }
 
-// MARK: Transactions
-
-extension CollectionCore {
-    func transaction<Result, Failure: Error>(
-        origin: ChangeOrigin? = nil, _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        beginTransaction(origin: origin)
-        defer { endTransaction() }
-        return try body()
-    }
-
-    /// Begins a transaction. The caller ends it with ``endTransaction()``.
-    func beginTransaction(origin: ChangeOrigin? = nil) {
-        if depth == 0 { self.origin = origin }
-        depth += 1
-    }
-
-    func endTransaction() {
-        depth -= 1
-        guard depth == 0 else { return }
-        reportRejections()
-        commit()
-        report(.ended)
-        reportDirtiness()
-    }
-
-    /// Runs a transaction whose changes are not the user's.
-    func reading(_ body: () -> Void) {
-        let outer = isReading
-        isReading = true
-        defer { isReading = outer }
-        transaction(body)
-    }
-
-    var isInTransaction: Bool { depth > 0 }
-
-    // MARK: Waiting for events
-
-    /// Whether changes of models are being reported. Their rows are updated at the end, all together.
-    var isWaiting: Bool { reports > 0 }
-
-    func addCollections(to waiting: inout WaitingCollections) { owner?.addCollections(to: &waiting) }
-
-    func beginWaiting() {
-        beginTransaction()
-        reports += 1
-    }
-
-    /// Marks a row whose model may change.
-    func wait(for entry: Entry) {
-        guard !entry.isWaiting else { return }
-        entry.isWaiting = true
-        waiting.append(entry)
-    }
-
-    func endWaiting() {
-        reports -= 1
-        if reports == 0 { updateWaiting() }
-        endTransaction()
-    }
-
-    private func updateWaiting() {
-        let entries = waiting
-        waiting = []
-        for entry in entries { entry.isWaiting = false }
-        let changed = entries.filter(\.isChanged)
-        for entry in changed { entry.isChanged = false }
-        updateRows(of: changed)
-    }
-
-    /// Marks an entry as changed in this transaction.
-    func touch(_ entry: Entry) {
-        begin()
-        guard !entry.isTouched else { return }
-        entry.isTouched = true
-        touched.append(entry)
-    }
-
-    /// Notifies the observers of ``rejected``, unless the rows have changed, too.
-    private func reportRejections() {
-        guard hasOtherRejections else { return }
-        hasOtherRejections = false
-        if hasBegun { return }
-        collection?.willChangeContent()
-        collection?.didChangeContent()
-    }
-
-    private func begin() {
-        guard !hasBegun else { return }
-        hasBegun = true
-        collection?.willChangeContent()
-        willObservers.notify(())
-    }
-
-    private func commit() {
-        guard hasBegun else { return }
-        dropEmptySections()
-        let changes = didObservers.isEmpty ? nil : changes()
-        let hadOtherMembers = hasOtherMembers
-        settle()
-        collection?.didChangeContent()
-        if let changes { deliver(changes) }
-        // Changes of models have already been forwarded to the owner.
-        if hadOtherMembers { notifyOwner() }
-    }
-
-    private func deliver(_ changes: CollectionChanges) {
-        if isDelivering { return undelivered.append(changes) }
-        isDelivering = true
-        didObservers.notify(changes)
-        while !undelivered.isEmpty { didObservers.notify(undelivered.removeFirst()) }
-        isDelivering = false
-    }
-
-    /// Makes the current state the last committed one.
-    private func settle() {
-        for section in changedSections { section.rows.commit() }
-        if hasOtherSections || !changedSections.isEmpty || snapshot != nil { oldCounts = sections.map(\.rows.count) }
-        changedSections.removeAll(keepingCapacity: true)
-        if hasOtherSections {
-            for section in committed { section.oldIndex = nil }
-            for (index, section) in sections.enumerated() { (section.oldIndex, section.index) = (index, index) }
-            committed = sections
-            hasOtherSections = false
-        }
-        for entry in touched {
-            entry.commitPlace()
-            entry.isTouched = false
-            entry.isUpdated = false
-            if !entry.isMember { entry.detach() }
-        }
-        if snapshot != nil { for entry in order { entry.commitPlace() } }
-        snapshot = nil
-        touched.removeAll(keepingCapacity: touched.count < 100)
-        hasBegun = false
-        hasOtherMembers = false
-        generation += 1
-    }
-
-    /// Saves the rows of the last commit, before all rows are rearranged.
-    func takeSnapshot() {
-        begin()
-        if snapshot == nil { snapshot = committed.map { ($0, $0.rows.oldEntries) } }
-    }
-
-    /// Called before rows of a section are inserted or removed.
-    func rowsWillChange(in section: SectionRecord) {
-        cachedOffsets = nil
-        if !section.rows.isTouched { changedSections.append(section) }
-    }
-}
-
 // MARK: Entries
 
 extension CollectionCore {
@@ -364,17 +213,14 @@ extension CollectionCore {
         if context == nil { context = model.context }
     }
 
-    /// The model that has the collection in a property.
-    var ownerIfAny: Model? { owner }
-
-    private func notifyOwner() {
+    func notifyOwner() {
         guard let owner, let ownerProperty else { return }
         let change = PropertyChange(property: ownerProperty, of: nil, old: generation - 1, new: generation)
         owner.receive(collection: change)
     }
 
     /// Notifies observers and the owner outside a transaction, because they may read the collection.
-    private func reportDirtiness() {
+    func reportDirtiness() {
         guard depth == 0, hasToggledDirtiness else { return }
         hasToggledDirtiness = false
         collection?.willChangeContent()

@@ -103,72 +103,6 @@ extension Model {
         }
     }
 
-    /// Sets properties to the values that were sent. They count as unsaved changes of the user.
-    ///
-    /// - Parameter newer: The properties that were set since, by object. They keep their values. Those of an object
-    ///   without an entry are its dirty ones, and its collections with changed members.
-    final func applyEdits(from object: [String: JSONValue], except newer: inout [Model: [AnyProperty]]) throws {
-        let own = newer[self] ?? changedProperties
-        newer[self] = own
-        // Not the class for the JSON: changes need not have the member that names it.
-        let sent = type(of: self).init()
-        try sent.start(with: ObjectMembers(object))
-        var slots: [PropertyVisitor.Slot] = []
-        for (slot, current) in zip(PropertyVisitor.slots(of: sent), PropertyVisitor.slots(of: self)) {
-            guard slot.property.access == .user, let json = slot.property.keyFound(in: object)?.value(in: object) else {
-                continue
-            }
-            let isNewer = own.contains { $0 === slot.property }
-            if let core = current.nestedCollection {
-                guard case .array(let elements) = json else { continue }
-                try core.applyEdits(from: elements, keepingMembers: isNewer, except: &newer)
-            } else if isNewer {
-                continue
-            } else if let child = current.nestedModel, let edited = slot.nestedModel, case .object(let edits) = json,
-                edited.serverID == nil || edited.serverID == child.serverID
-            {
-                try child.applyEdits(from: edits, except: &newer)
-            } else if let id = slot.nestedModel?.serverID, let nested = slot.nestedModel,
-                let live = context?.live(at: ModelKey(type(of: nested), id)), type(of: live) == type(of: nested)
-            {
-                slots.append(PropertyVisitor.Slot(property: slot.property, value: live))
-            } else {
-                slots.append(slot)
-            }
-        }
-        transact(source: .server) {
-            for change in PropertyVisitor.assign(slots, to: self) {
-                note(change)
-                adoptNested(change.new, in: change.property)
-                tracking.repairs.removeAll { $0.key == change.property.key }
-                guard !isDirty(change.property), let original = change.property.original(change.old) else { continue }
-                tracking.dirty.append(DirtyProperty(property: change.property, original: original))
-            }
-        }
-    }
-
-    /// The properties that were set, and the collections whose members were added, removed or moved, since the last
-    /// sync.
-    private var changedProperties: [AnyProperty] {
-        let collections = nestedSlots.filter { $0.nestedCollection?.hasChangedMembers ?? false }.map(\.property)
-        return tracking.dirty.map(\.property) + collections
-    }
-
-    /// Sets properties to values that the server has refused, unless they were set since.
-    final func restoreEdits(from object: [String: JSONValue]) {
-        var newer: [Model: [AnyProperty]] = [:]
-        try? applyEdits(from: object, except: &newer)
-    }
-
-    /// Marks an object, and nested objects without an id, that were decoded from a queued call as new.
-    final func becomeNew(_ subject: QueuedSubject) {
-        tracking.source = nil
-        tracking.repairs = []
-        tracking.localID = subject.localID
-        if subject.serverID == nil { tracking.serverID = nil }
-        for slot in nestedSlots { slot.nestedCollection?.addNewRejections() }
-    }
-
     /// Returns the request of a call for the queue. It contains the local ids of objects without a server id.
     final func request(queueing call: ModelCall, body: JSONValue?) throws -> Request {
         let isOwnIDMissing = isNew && call != .create
@@ -236,51 +170,6 @@ extension Model {
             else { continue }
             if try queue.job(call.job.id)?.reason == .replaced { model.leaveUnrecorded() }
         }
-    }
-}
-
-extension CollectionCore {
-    /// Sets the members to the sent elements, and the properties of members to the sent values.
-    ///
-    /// - Parameter keepsMembers: Whether members were added, removed or moved since. Then they stay.
-    fileprivate func applyEdits(
-        from elements: [JSONValue], keepingMembers keepsMembers: Bool, except newer: inout [Model: [AnyProperty]]
-    ) throws {
-        var members: [Model] = []
-        var newMembers = allModels.filter(\.isNew)
-        for element in elements {
-            guard case .object(let object) = element else { continue }
-            if let id = try? id(of: element) {
-                let live = entries[id]?.model ?? context?.live(at: ModelKey(type, id))
-                guard let member = keepsMembers ? live : live ?? (try? model(with: id, from: element)) else { continue }
-                members.append(member)
-                try member.applyEdits(from: object, except: &newer)
-            } else if let index = newMembers.firstIndex(where: { $0.json == element }) {
-                members.append(newMembers.remove(at: index))
-            } else if !keepsMembers, let member = newMember(from: element) {
-                members.append(member)
-            }
-        }
-        if keepsMembers || members.elementsEqual(allModels, by: ===) { return }
-        reading { try? setModels(members) }
-    }
-
-    /// Returns a new model for an element without an id; `nil` if the element cannot be read.
-    private func newMember(from json: JSONValue) -> Model? {
-        guard let model = try? type.decoded(from: json) else { return nil }
-        model.tracking.source = nil
-        model.tracking.repairs = []
-        return model
-    }
-
-    /// Adds the elements that were rejected because they have no id as new members.
-    fileprivate func addNewRejections() {
-        for rejection in rejected where rejection.error.code == .missingID {
-            if let model = newMember(from: rejection.json) { try? add([model]) }
-        }
-        rejected.removeAll { $0.error.code == .missingID }
-        // The call that creates their owner has them.
-        hasChangedMembers = false
     }
 }
 

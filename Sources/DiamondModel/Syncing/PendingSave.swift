@@ -131,12 +131,15 @@ struct PendingSave {
         return id
     }
 
-    /// Returns the id in the URL of a new object, and its JSON.
-    private static func id(inLocationOf response: Response) -> (id: ModelID, json: JSONValue)? {
-        guard let json = response.headers[.location].flatMap(JSONValue.init(idInLocation:)),
-            let id = ModelID(json: json)
-        else { return nil }
-        return (id, json)
+    /// An id from the URL of a new object.
+    private struct LocatedID {
+        let id: ModelID
+        let json: JSONValue
+    }
+
+    private static func id(inLocationOf response: Response) -> LocatedID? {
+        guard let json = response.headers[.location].flatMap(JSONValue.init(idInLocation:)) else { return nil }
+        return ModelID(json: json).map { LocatedID(id: $0, json: json) }
     }
 }
 

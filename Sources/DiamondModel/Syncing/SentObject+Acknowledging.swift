@@ -150,7 +150,7 @@ extension Model {
     /// Makes an owner contain the live instance instead of this copy.
     final func replace(by live: Model, in owner: Model) {
         for link in links {
-            if let entry = link as? Entry, let core = entry.owner, core.ownerIfAny === owner {
+            if let entry = link as? Entry, let core = entry.owner, core.owner === owner {
                 core.reading { core.confirming { core.replace(entry, with: live) } }
             }
             if let child = link as? ChildLink, child.owner === owner { child.replaceChild(with: live) }

@@ -30,11 +30,11 @@ extension CollectionCore {
         if !editObservers.isEmpty, let edit = edit() {
             editObservers.notify(CollectionEdit.Report(edit: edit, isPartial: isPartial || isWithinTransaction))
         }
-        ownerIfAny?.report(edit, isPartial: isPartial || isInTransaction)
+        owner?.report(edit, isPartial: isPartial || isInTransaction)
     }
 
     /// Whether a transaction is running, of the collection or of a model or collection that contains it.
-    fileprivate var isWithinTransaction: Bool { isInTransaction || ownerIfAny?.isWithinTransaction ?? false }
+    fileprivate var isWithinTransaction: Bool { isInTransaction || owner?.isWithinTransaction ?? false }
 }
 
 extension Model {
