@@ -2,7 +2,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite struct ModeledExpansionTests {
+@Suite("The expansion of @Modeled") struct ModeledExpansionTests {
     @Test func `a property becomes a constant, storage, accessors and a line in visit`() {
         Expansion.expect(
             """

@@ -2,7 +2,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite struct ModeledProblemTests {
+@Suite("The problems that @Modeled reports") struct ModeledProblemTests {
     /// A member that is refused.
     struct Member: Sendable, CustomTestStringConvertible {
         let code: String

@@ -5,7 +5,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite struct RepresentationRegistryTests {
+@Suite("The registry of representations") struct RepresentationRegistryTests {
     private class Shape: Model {}
     private class Circle: Shape, Named { var name: String { "circle" } }
     private final class Dot: Circle {}

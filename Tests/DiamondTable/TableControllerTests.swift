@@ -4,7 +4,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite struct TableControllerTests {
+@Suite("The controller of a table") struct TableControllerTests {
     private let items = ModelCollection<Item>.items("aabb")
     private let others = ModelCollection<Item>.items("cc")
     private let source: TableSource

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite struct TableEditingTests {
+@Suite("The editing of a table") struct TableEditingTests {
     private let items = ModelCollection<Item>.items("aaabb")
 
     private func table(_ editing: RowEditing<Item>? = RowEditing(), isSectioned: Bool = false) -> SimulatedTable {

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite struct TableFieldTests {
+@Suite("The fields of a table") struct TableFieldTests {
     private let contact = Contact.make()
     private let table: SimulatedTable
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Random changes, gestures and exchanges through the public interface, each performed by a table that refuses what
 /// UIKit refuses.
-@Suite struct TableGameTests {
+@Suite("A table of several parts under random changes") struct TableGameTests {
     @Test(arguments: [false, true])
     func `a table of several parts follows every change`(reenters: Bool) {
         var random = SplitMix(state: Effort.seed)

@@ -5,7 +5,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite struct TableLoadingTests {
+@Suite("The loading of a table") struct TableLoadingTests {
     private let items = ModelCollection<Item>()
     private let loading: SimulatedLoading
     private let source: TableSource

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite struct TableSelectionTests {
+@Suite("The selection of a table") struct TableSelectionTests {
     private let items = ModelCollection<Item>.items("aaa")
     private let source: TableSource
     private let table: SimulatedTable

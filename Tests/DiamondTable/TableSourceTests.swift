@@ -4,7 +4,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite struct TableSourceTests {
+@Suite("The source of a table") struct TableSourceTests {
     private let items = ModelCollection<Item>.items("aab")
     private let contact = Contact.make()
 

@@ -6,7 +6,7 @@ import Testing
 
 /// A table on Linux, from models to text.
 @MainActor
-@Suite struct TerminalTableTests {
+@Suite("A table in a terminal") struct TerminalTableTests {
     private struct Broken: Error {}
 
     private var registry: RepresentationRegistry<String> {

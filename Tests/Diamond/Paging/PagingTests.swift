@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct PagingTests {
+@Suite("A paging scheme") struct PagingTests {
     private static func items(_ count: Int) -> [JSONValue] { (0..<count).map { ["id": JSONValue($0 + 1)] } }
 
     struct Step: Sendable, CustomTestStringConvertible {

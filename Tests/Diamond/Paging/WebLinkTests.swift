@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct WebLinkTests {
+@Suite("The Link field") struct WebLinkTests {
     private func response(_ fields: [String]) throws -> Response {
         let name = try #require(HTTPField.Name("Link"))
         let headers = HTTPFields(fields.map { HTTPField(name: name, value: $0) })

@@ -7,7 +7,7 @@ import Testing
 
 /// The simulations run one after another. Concurrent simulations would contend for the lock of SQLite's memory, and
 /// occupy all threads of the other tests.
-@Suite(.serialized) struct ReplaySimulationTests {
+@Suite("A simulation of a queue", .serialized) struct ReplaySimulationTests {
     /// Many short simulations: 300,000 steps in all, and ten million in the long form.
     static let (seeds, steps) = (Effort.rounds(3, soaking: 100), 5_000)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct TransportPasswordsTests {
+@Suite("The passwords of a transport") struct TransportPasswordsTests {
     private struct PasswordProvider: CredentialProvider {
         func secret(_ name: String, for identity: String?) async throws -> String? { "value of \(name)" }
     }

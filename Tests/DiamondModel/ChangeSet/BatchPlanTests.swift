@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiamondModel
 
-@Suite struct BatchPlanTests {
+@Suite("The plan of a batch") struct BatchPlanTests {
     @Test func `a plan brings a table to any other state, in one legal batch`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(1500, soaking: 60_000) {

@@ -6,7 +6,7 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite struct ChangeSetTests {
+@Suite("A change set") struct ChangeSetTests {
     private let items: ModelCollection<Item>
 
     init() throws { items = try ModelCollection((1...5).map { Item.make($0, rank: $0) }) }

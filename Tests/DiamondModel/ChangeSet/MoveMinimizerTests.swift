@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiamondModel
 
-@Suite struct MoveMinimizerTests {
+@Suite("Minimal moves") struct MoveMinimizerTests {
     @Test func `a row that moves past many rows is one move`() {
         let moves = MoveMinimizer.moves(oldCount: 5, leaving: [], arriving: [], staying: [.init(from: 0, to: 4)])
         #expect(moves == [.init(from: 0, to: 4)])

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import Testing
 
 /// The content of collections: lists that are refused, rejected elements, and the JSON that owners write.
-@Suite struct CollectionContentTests {
+@Suite("The content of a collection") struct CollectionContentTests {
     private let context = ModelContext()
 
     private func items(_ json: JSONValue) throws -> ModelCollection<Item> {

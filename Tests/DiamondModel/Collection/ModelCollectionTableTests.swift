@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Random changes through the public interface, each batch performed by a table that refuses what UIKit refuses.
-@Suite struct ModelCollectionTableTests {
+@Suite("A table under random changes of a collection") struct ModelCollectionTableTests {
     // A tenth of the long form has at least 100,000 batches in all four tests together.
     @Test(arguments: [false, true], [false, true])
     func `a table follows every change of a collection`(isSectioned: Bool, reenters: Bool) {
@@ -28,7 +28,7 @@ import Testing
         #expect(game.problem == nil, "seed \(Effort.seed)")
     }
 
-    @Test func `A table shows rows that were hidden by a change that was too large for a change set`() throws {
+    @Test func `a table shows rows that were hidden by a change that was too large for a change set`() throws {
         let items = try ModelCollection((0..<600).map { Item.make($0) })
         items.resetLimit = 100
         let table = CollectionTable(items)
@@ -44,7 +44,7 @@ import Testing
         #expect(table.counts == [600])
     }
 
-    @Test func `Rows have their old indexes while very many rows enter between them`() throws {
+    @Test func `rows have their old indexes while very many rows enter between them`() throws {
         let items = try ModelCollection((0..<400).map { Item.make($0) })
         items.resetLimit = .max
         let table = CollectionTable(items)

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite struct ModelCollectionTests {
+@Suite("A collection") struct ModelCollectionTests {
     private let items: ModelCollection<Item>
 
     init() throws { items = try ModelCollection((1...5).map { Item.make($0, rank: 10 - $0) }) }

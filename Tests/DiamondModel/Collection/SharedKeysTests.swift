@@ -5,8 +5,7 @@ import DiamondTesting
 import Foundation
 import Testing
 
-/// Sort keys in nested models that rows share, and changes of several rows in one event.
-@Suite struct SharedKeysTests {
+@Suite("Sort keys in nested models that rows share") struct SharedKeysTests {
     private let context = ModelContext()
     private let list: ModelCollection<Story>
 

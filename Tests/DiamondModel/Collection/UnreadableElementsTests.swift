@@ -5,7 +5,7 @@ import Testing
 
 /// Objects that two readers could read differently: each is rejected, and the others are read.
 @ModelActor
-@Suite struct UnreadableElementsTests {
+@Suite("Elements that cannot be read") struct UnreadableElementsTests {
     private nonisolated static let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
 
     struct Mistake: Sendable {

@@ -3,7 +3,7 @@ import DiamondModel
 import Foundation
 import Testing
 
-@Suite struct ModelContextTests {
+@Suite("A context") struct ModelContextTests {
     private let context = ModelContext()
 
     @Test func `a class and an id have one live instance`() throws {

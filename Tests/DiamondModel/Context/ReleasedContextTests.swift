@@ -4,7 +4,7 @@ import Testing
 
 /// Models whose context was released: nothing is loaded or saved without it.
 @ModelActor
-@Suite struct ReleasedContextTests {
+@Suite("A model whose context was released") struct ReleasedContextTests {
     private let api = StubAPI { _ in StubAPI.Answer(200, ["id": 1, "text": "new", "stars": 1]) }
 
     private func orphan() throws -> Note {

@@ -2,8 +2,7 @@ import Diamond
 import DiamondModel
 import Testing
 
-/// Models whose id the app may set.
-@Suite struct SettableIDTests {
+@Suite("Models whose id the app may set") struct SettableIDTests {
     private let context = ModelContext()
     private let label: Label
     private let labels: ModelCollection<Label>

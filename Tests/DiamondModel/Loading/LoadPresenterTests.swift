@@ -4,7 +4,7 @@ import Testing
 
 /// Content that did not come with a load of its own.
 @ModelActor
-@Suite struct LoadPresenterTests {
+@Suite("The presentation of a load") struct LoadPresenterTests {
     private let api: StubAPI
     private let context: ModelContext
     private let notes: ModelCollection<Note>

@@ -8,7 +8,7 @@ import Observation
 import Testing
 
 /// Classes written by a macro do what those written by hand do, over the same JSON.
-@Suite struct ModeledTests {
+@Suite("Classes written by @Modeled") struct ModeledTests {
     @Test func `a class reads, merges, changes and writes JSON of any shape as its handwritten twin does`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(200, soaking: 20_000) {
@@ -100,7 +100,7 @@ import Testing
 }
 
 extension ModeledTests {
-    @Test func `A class refers to objects by their ids, also before they have one`() throws {
+    @Test func `a class refers to objects by their ids, also before they have one`() throws {
         let context = ModelContext()
         let city = City()
         let loan = Loan()

@@ -6,7 +6,7 @@ import Testing
 
 /// Archives that another run of the program reads and takes into a context, and what the server has confirmed.
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct ArchivedModelTests {
+@Suite("An archived model", .timeLimit(.minutes(5))) struct ArchivedModelTests {
     private func archived<Value: Codable>(_ value: Value) throws -> Value {
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// Numbers and texts that other readers round or unify.
 @ModelActor
-@Suite struct ExactValuesTests {
+@Suite("Exact values") struct ExactValuesTests {
     // MARK: Numbers
 
     @Test(

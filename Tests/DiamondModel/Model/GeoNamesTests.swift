@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Real JSON, read into models, changed, and compared key by key with plain dictionaries.
-@Suite struct GeoNamesTests {
+@Suite("Real JSON") struct GeoNamesTests {
     private static let elements = Result { try readElements() }
 
     private static func readElements() throws -> [JSONValue] {

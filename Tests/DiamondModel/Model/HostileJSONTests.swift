@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// JSON of every wrong shape: it is repaired and recorded, or a clear error, and no row gets lost.
-@Suite struct HostileJSONTests {
+@Suite("JSON of every wrong shape") struct HostileJSONTests {
     @Test func `a JSON object of any shape is written back as it was read`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(600, soaking: 100_000) {

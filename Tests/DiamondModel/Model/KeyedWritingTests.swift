@@ -3,7 +3,7 @@ import DiamondModel
 import Testing
 
 /// Writing properties by their keys, as far as a user may.
-@Suite struct KeyedWritingTests {
+@Suite("Properties that are written by their keys") struct KeyedWritingTests {
     private let context = ModelContext()
 
     private func badge() throws -> Badge {

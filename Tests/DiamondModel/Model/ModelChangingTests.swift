@@ -5,7 +5,7 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite struct ModelChangingTests {
+@Suite("The changes of a model") struct ModelChangingTests {
     private let city: City
 
     init() throws {
@@ -231,7 +231,7 @@ import Testing
     }
 }
 
-@Suite struct ModelObservationTests {
+@Suite("The observation of a model") struct ModelObservationTests {
     @Test @MainActor func `observations on the main actor receive changes`() async throws {
         let person = Person()
         let names = Observations { person.name }

@@ -2,7 +2,7 @@ import Diamond
 import DiamondModel
 import Testing
 
-@Suite struct ModelIdentityTests {
+@Suite("The identity of a model") struct ModelIdentityTests {
     @Test func `models are equal, and have equal hashes, if they are the same object`() throws {
         let (city, twin) = (try City(json: ["id": 7]), try City(json: ["id": 7]))
         #expect(city == city && city != twin && city.isEqual(to: twin))

@@ -3,7 +3,7 @@ import DiamondModel
 import Foundation
 import Testing
 
-@Suite struct ModelMergingTests {
+@Suite("A merge") struct ModelMergingTests {
     private let context = ModelContext()
     private let city: City
 

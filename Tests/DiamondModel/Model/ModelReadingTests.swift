@@ -3,7 +3,7 @@ import DiamondModel
 import Foundation
 import Testing
 
-@Suite struct ModelReadingTests {
+@Suite("A model read from JSON") struct ModelReadingTests {
     @Test(arguments: [
         (#"{}"#, Repair.Reason.missing), (#"{"name": null}"#, .null), (#"{"name": 7}"#, .wrongType),
         (#"{"name": {"first": "A"}}"#, .wrongType), (#"{"name": ["A"]}"#, .wrongType),

@@ -6,7 +6,7 @@ import Observation
 import Testing
 
 /// The dirtiness of objects that contain objects, their rollback, rules and archives.
-@Suite struct NestedDirtinessTests {
+@Suite("The dirtiness of objects that contain objects") struct NestedDirtinessTests {
     private func order(in context: ModelContext? = nil) throws -> ByHand.Order {
         try context?.model(from: OrderPart.json) ?? ByHand.Order(json: OrderPart.json)
     }

@@ -3,7 +3,7 @@ import DiamondModel
 import Testing
 
 /// Merges that reach nested models, of which some have rules that reject values.
-@Suite struct NestedMergingTests {
+@Suite("Merges that reach nested models") struct NestedMergingTests {
     private let context = ModelContext()
     private let wallet: Wallet
 

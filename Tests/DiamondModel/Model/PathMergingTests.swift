@@ -5,7 +5,7 @@ import Testing
 
 /// Properties in nested objects, whose parents are `null` or no objects.
 @ModelActor
-@Suite struct PathMergingTests {
+@Suite("Merges of properties at paths") struct PathMergingTests {
     private nonisolated static let parents: [JSONValue] = [nil, 5, "x", [], true, [["lat": 1]]]
 
     @Test(arguments: parents) func `a parent that is no object sets the default, as null does`(_ parent: JSONValue)

@@ -6,7 +6,7 @@ import Testing
 @testable import DiamondModel
 
 /// Objects read from a text are those that are read from its value.
-@Suite struct TextReadingTests {
+@Suite("Objects read from a text") struct TextReadingTests {
     @Test func `an object in a text of any shape is read as its value is`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(400, soaking: 50_000) {

@@ -4,8 +4,7 @@ import DiamondTestSupport
 import Observation
 import Testing
 
-/// Objects are deallocated when the app releases them.
-@Suite struct DeallocationTests {
+@Suite("Objects that the app releases") struct DeallocationTests {
     /// Weak references to the objects of a test.
     private final class Watch {
         private var references: [(name: String, isAlive: () -> Bool)] = []

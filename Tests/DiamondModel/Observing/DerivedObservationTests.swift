@@ -7,7 +7,7 @@ import Testing
 
 /// Values that are derived from several properties, from the state of the sync, or from the position in a list.
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct DerivedObservationTests {
+@Suite("The observation of derived values", .timeLimit(.minutes(5))) struct DerivedObservationTests {
     /// Returns whether a change is reported to an observer of a value.
     private func isNoticed<Value: Equatable>(
         _ read: () -> Value, _ change: () async throws -> Void

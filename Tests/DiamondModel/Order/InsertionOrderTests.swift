@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiamondModel
 
-@Suite struct InsertionOrderTests {
+@Suite("The insertion order") struct InsertionOrderTests {
     private let core = CollectionCore(of: Model.self, context: nil)
 
     @Test func `labels increase along the list, wherever entries are inserted`() {

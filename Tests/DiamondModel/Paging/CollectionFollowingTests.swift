@@ -4,7 +4,7 @@ import DiamondSQLite
 import Testing
 
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct CollectionFollowingTests {
+@Suite("A collection that follows a query", .timeLimit(.minutes(5))) struct CollectionFollowingTests {
     private let answers = Guarded<[StubAPI.Answer]>([])
 
     private func api() -> StubAPI {

@@ -7,7 +7,7 @@ import Testing
 
 /// Long pages are read in pieces, between which other work of the isolation domain runs.
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct PagePreparationTests {
+@Suite("The preparation of a page", .timeLimit(.minutes(5))) struct PagePreparationTests {
     private nonisolated static func text(_ ids: Range<Int>, text: String = "x") -> String {
         "[\(ids.map { "{\"id\":\($0),\"text\":\"\(text)\"}" }.joined(separator: ","))]"
     }

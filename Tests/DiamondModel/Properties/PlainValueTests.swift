@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Properties of Foundation's types and of types with raw values, without codecs and conformances.
-@Suite struct PlainValueTests {
+@Suite("Properties of Foundation's types and of types with raw values") struct PlainValueTests {
     private static let whole: JSONValue = [
         "at": "2024-05-31T12:00:00.250Z", "price": 12.5, "token": "01234567-89ab-cdef-0123-456789abcdef",
         "page": "https://example.com/a", "size": "large", "level": 2, "sizes": ["small", "large"],

@@ -3,7 +3,7 @@ import DiamondModel
 import Testing
 
 /// Models that conform to protocols with requirements of their properties' names. Compiling them is the test.
-@Suite struct ProtocolPropertyTests {
+@Suite("Models that conform to protocols") struct ProtocolPropertyTests {
     @Test func `a model written by hand conforms to a protocol of another file that requires its properties`() throws {
         let book = try Book(json: ["title": "Genji", "rank": 7, "tags": ["old"], "mood": "wild"])
         #expect(TitledReader.heading(of: book) == "Genji# Genji")

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The reasons of rules and codecs, as a form shows them.
-@Suite struct ReasonTests {
+@Suite("The reasons of rules and codecs") struct ReasonTests {
     @Test(
         arguments: [
             ("name", "", "must not be empty"), ("stars", 0, "must not be zero"), ("agrees", false, "must be true"),

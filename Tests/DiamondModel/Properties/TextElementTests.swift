@@ -5,7 +5,7 @@ import Testing
 @testable import DiamondModel
 
 /// Values read from a text are those that are read from JSON.
-@Suite struct TextElementTests {
+@Suite("Values read from a text") struct TextElementTests {
     @Test(arguments: [
         "null", "true", "false", "0", "-0", "-0.0", "7", "-7", "255", "256", "1.0", "1e3", "1.5", "-2.5e-3", "1e300",
         "9007199254740993", "999999999999999999", "9223372036854775807", "9223372036854775808", "18446744073709551615",

@@ -5,7 +5,7 @@ import Testing
 
 /// Contexts of an engine that sends the jobs of its queue itself.
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct AutomaticAnswersTests {
+@Suite("Answers that a context applies by itself", .timeLimit(.minutes(5))) struct AutomaticAnswersTests {
     private let api = QueuedAPI()
 
     /// A note with a change that waits, in a program whose network is back.
@@ -24,7 +24,7 @@ import Testing
         for job in try program.queue.jobs(ReplayFilter(state: .waiting)) { try await program.queue.retry(job.id) }
     }
 
-    @Test func `A context applies the answers by itself`() async throws {
+    @Test func `a context applies the answers by itself`() async throws {
         let program = try api.start(replaying: .automatically)
         var recorded: [ModelID?] = []
         program.context.recordSaves = { recorded += $0.map(\.serverID) }
@@ -35,7 +35,7 @@ import Testing
         #expect(try await program.context.collectSaves(of: Note.self).isEmpty)
     }
 
-    @Test func `A context shows a refusal by itself, and returns it once`() async throws {
+    @Test func `a context shows a refusal by itself, and returns it once`() async throws {
         let program = try api.start(replaying: .automatically)
         let note = try await waitingNote(program)
         api.answerOnce(StubAPI.Answer(422))
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.queued, .queuedInBackground])
-    func `A new object gets its id from an answer, and later changes follow`(_ mode: SaveMode) async throws {
+    func `a new object gets its id from an answer, and later changes follow`(_ mode: SaveMode) async throws {
         let program = try api.start(replaying: .automatically)
         let note = Note()
         try program.context.register(note)
@@ -67,7 +67,7 @@ import Testing
         #expect(api.notes[7] == ["id": 7, "text": "milk", "stars": 1])
     }
 
-    @Test func `A queued save that is refused at once throws, and is no failure of its object`() async throws {
+    @Test func `a queued save that is refused at once throws, and is no failure of its object`() async throws {
         let program = try api.start(replaying: .automatically)
         let note = Note()
         try program.context.register(note)
@@ -82,7 +82,7 @@ import Testing
         #expect(try await program.context.collectSaves(of: Note.self).isEmpty)
     }
 
-    @Test func `A released context is not retained by its queue`() async throws {
+    @Test func `a released context is not retained by its queue`() async throws {
         let program = try api.start(replaying: .automatically)
         weak var released: ModelContext?
         do {

@@ -6,7 +6,8 @@ import Testing
 
 /// A program that has made a note and three answers to it without a network is killed at random moments, and so are the
 /// programs that send its calls.
-@Suite(.timeLimit(.minutes(Effort.rounds(3, soaking: 60)))) struct KilledFamilyTests {
+@Suite("Programs that create several objects, and are killed", .timeLimit(.minutes(Effort.rounds(3, soaking: 60))))
+struct KilledFamilyTests {
     private struct Effects: Decodable {
         var texts: [String]
         var changes: [String]
@@ -79,7 +80,7 @@ import Testing
 
     /// 30 families in the long form, each with ten kills.
     @Test(arguments: 0..<Effort.rounds(1, soaking: 30))
-    func `Programs that are killed at any time make each of several objects once, with right ids`(
+    func `programs that are killed at any time make each of several objects once, with right ids`(
         _ number: Int
     ) async throws {
         let server = try await SampleServer.shared

@@ -5,11 +5,11 @@ import Testing
 
 /// Queued changes of nested objects, collections and values that hold objects.
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct QueuedPartsTests {
+@Suite("Queued changes of an object's parts", .timeLimit(.minutes(5))) struct QueuedPartsTests {
     private let api = QueuedAPI()
 
     @Test(arguments: OrderPart.allCases)
-    func `An object shows waiting changes of its parts after a restart`(_ part: OrderPart) async throws {
+    func `an object shows waiting changes of its parts after a restart`(_ part: OrderPart) async throws {
         api.put(OrderPart.json, at: 7)
         var program = try api.start()
         let order = try program.context.model(ByHand.Order.self, from: OrderPart.json)
@@ -30,7 +30,7 @@ import Testing
         #expect(restored.lines.allModels.allSatisfy { !$0.isNew })
     }
 
-    @Test func `A later waiting change of the members is shown, and the app's later ones stay`() async throws {
+    @Test func `a later waiting change of the members is shown, and the app's later ones stay`() async throws {
         api.put(OrderPart.json, at: 7)
         var program = try api.start()
         let order = try program.context.model(ByHand.Order.self, from: OrderPart.json)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A value that holds an object replaces that of an unsent call`(_ isNew: Bool) async throws {
+    func `a value that holds an object replaces that of an unsent call`(_ isNew: Bool) async throws {
         let program = try api.start()
         api.put(["id": 7, "options": [:], "place": ["x": 0, "y": 0]], at: 7)
         let setting: Setting = try isNew ? Setting() : program.context.model(Setting.self, from: api.notes[7] ?? .null)

@@ -9,7 +9,7 @@ import Testing
 
 /// Queued saves of objects that refer to objects without a server id.
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct ReferringSavesTests {
+@Suite("Saves that refer to new objects", .timeLimit(.minutes(5))) struct ReferringSavesTests {
     private let api = QueuedAPI()
 
     private func newErrand(_ program: QueuedAPI.Program, _ title: String = "shop") throws -> Errand {
@@ -58,7 +58,7 @@ import Testing
     // MARK: Bodies
 
     @Test(arguments: Sender.allCases)
-    func `An object that refers to a new one is created after it, with its id`(_ sender: Sender) async throws {
+    func `an object that refers to a new one is created after it, with its id`(_ sender: Sender) async throws {
         var program = try api.start()
         api.isOnline = false
         let errand = try newErrand(program)
@@ -82,7 +82,7 @@ import Testing
         #expect(!remark.isDirty && !remark.hasQueuedSaves && !errand.isDirty)
     }
 
-    @Test func `A restored object refers to the restored new object, and gets its id`() async throws {
+    @Test func `a restored object refers to the restored new object, and gets its id`() async throws {
         var program = try api.start()
         api.isOnline = false
         let first = try newErrand(program)
@@ -103,7 +103,7 @@ import Testing
         #expect(!remark.isDirty && remark.serverID == 8 && api.notes[8]?["errand"] == 7)
     }
 
-    @Test func `A new object's own local id stays in a text, and a merged change keeps it`() async throws {
+    @Test func `a new object's own local id stays in a text, and a merged change keeps it`() async throws {
         let program = try api.start()
         api.isOnline = false
         let remark = try newRemark(program, of: nil)
@@ -122,7 +122,7 @@ import Testing
         #expect(remark.serverID == 8 && remark.text == text && !remark.isDirty)
     }
 
-    @Test func `A change of an existing object waits for the new object to which it refers`() async throws {
+    @Test func `a change of an existing object waits for the new object to which it refers`() async throws {
         let program = try api.start()
         let remark = try newRemark(program, of: nil)
         try await remark.save()
@@ -142,7 +142,7 @@ import Testing
         #expect(remark.errand == errand.typedID && remark.others == [other.typedID] && !remark.isDirty)
     }
 
-    @Test func `An unsaved reference to a new object gets its id, and is saved with it`() async throws {
+    @Test func `an unsaved reference to a new object gets its id, and is saved with it`() async throws {
         let program = try api.start()
         let errand = try newErrand(program)
         let remark = try newRemark(program, of: errand)
@@ -161,7 +161,7 @@ import Testing
     // MARK: URLs
 
     @Test(arguments: Sender.allCases)
-    func `An object in the list of a new object is created in the list of its id`(_ sender: Sender) async throws {
+    func `an object in the list of a new object is created in the list of its id`(_ sender: Sender) async throws {
         var program = try api.start()
         api.isOnline = false
         let errand = try newErrand(program)
@@ -188,7 +188,7 @@ import Testing
         #expect(api.calls.last == StubAPI.Call("DELETE", "errands/7/remarks/8"))
     }
 
-    @Test func `The list of a new object is not loaded before the object has an id`() async throws {
+    @Test func `the list of a new object is not loaded before the object has an id`() async throws {
         let program = try api.start()
         let errand = try newErrand(program)
         let list = remarks(program, of: errand)
@@ -202,7 +202,7 @@ import Testing
     // MARK: Modes
 
     @Test(arguments: [SaveMode.optimistic, .wait, .queued, .queuedInBackground])
-    func `A save that refers to a queued new object is queued, whatever its mode`(_ mode: SaveMode) async throws {
+    func `a save that refers to a queued new object is queued, whatever its mode`(_ mode: SaveMode) async throws {
         let program = try api.start()
         api.isOnline = false
         let errand = try newErrand(program)
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait, .queued, .queuedInBackground])
-    func `A save that refers to an object that is not queued is refused, and nothing is sent`(_ mode: SaveMode)
+    func `a save that refers to an object that is not queued is refused, and nothing is sent`(_ mode: SaveMode)
         async throws
     {
         let program = try api.start()
@@ -231,7 +231,7 @@ import Testing
         #expect(remark.errand == nil && !remark.isDirty && !remark.hasQueuedSaves && api.calls.count == 1)
     }
 
-    @Test func `A save that would make two new objects wait for each other is refused, and undone`() async throws {
+    @Test func `a save that would make two new objects wait for each other is refused, and undone`() async throws {
         let program = try api.start()
         api.isOnline = false
         let first = try newRemark(program, of: nil)
@@ -250,7 +250,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func `A refused new object holds the objects that refer to it, until it is saved again`() async throws {
+    @Test func `a refused new object holds the objects that refer to it, until it is saved again`() async throws {
         let program = try api.start()
         api.isOnline = false
         let errand = try newErrand(program)
@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test(arguments: [SaveMode.optimistic, .wait, .queued])
-    func `The deletion of an unsent object deletes the unsent objects that refer to it`(_ mode: SaveMode) async throws {
+    func `the deletion of an unsent object deletes the unsent objects that refer to it`(_ mode: SaveMode) async throws {
         let program = try api.start()
         let moved = try newRemark(program, of: nil)
         try await moved.save()
@@ -296,7 +296,7 @@ import Testing
 
     // MARK: Answers of other forms
 
-    @Test func `An id in a wrapped answer is found without the class`() async throws {
+    @Test func `an id in a wrapped answer is found without the class`() async throws {
         let program = try api.start()
         api.isOnline = false
         let parcel = Parcel()

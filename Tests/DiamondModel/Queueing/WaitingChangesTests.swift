@@ -8,7 +8,7 @@ import Testing
 
 /// Objects show what waits in the queue, however they become live, in a program that was started again.
 @ModelActor
-@Suite(.timeLimit(.minutes(5))) struct WaitingChangesTests {
+@Suite("Waiting changes of an object", .timeLimit(.minutes(5))) struct WaitingChangesTests {
     /// A way by which an object becomes live.
     nonisolated enum Way: String, CaseIterable, Sendable {
         case page, search, load, json, merge, upsert, nested, archive, queuedModels
@@ -73,7 +73,7 @@ import Testing
     // MARK: Changes
 
     @Test(arguments: Way.allCases)
-    func `An object shows its waiting change however it becomes live, and a later save keeps it`(
+    func `an object shows its waiting change however it becomes live, and a later save keeps it`(
         _ way: Way
     ) async throws {
         try await queue(edit)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases.filter { $0 != .queuedModels }, ["ben", nil])
-    func `An object does not show the waiting change of another user`(_ way: Way, _ user: String?) async throws {
+    func `an object does not show the waiting change of another user`(_ way: Way, _ user: String?) async throws {
         try await queue(as: "anna", edit)
         let program = try api.start(as: "ben")
         program.session.signIn(user)
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `An object shows the waiting change of its user as soon as the context knows who is signed in`(
+    func `an object shows the waiting change of its user as soon as the context knows who is signed in`(
         _ way: Way
     ) async throws {
         try await queue(as: "anna", edit)
@@ -119,7 +119,7 @@ import Testing
         withExtendedLifetime(owner) {}
     }
 
-    @Test func `A save before any load is queued behind the waiting change`() async throws {
+    @Test func `a save before any load is queued behind the waiting change`() async throws {
         try await queue(as: "anna", edit)
         let program = try api.start(as: "anna")
         let note = try program.context.model(Note.self, from: old)
@@ -130,7 +130,7 @@ import Testing
         #expect(note.text == "Edited offline" && note.stars == 2)
     }
 
-    @Test func `A live object shows what another context of the program queues`() async throws {
+    @Test func `a live object shows what another context of the program queues`() async throws {
         api.put(old, at: 7)
         let (one, other) = (try api.start(), try api.start())
         let note = try one.context.model(Note.self, from: old)
@@ -147,7 +147,7 @@ import Testing
         #expect(same.text == "Edited offline" && !same.isDirty && !same.hasQueuedSaves)
     }
 
-    @Test func `A load keeps a waiting change, and a change that the user has made since`() async throws {
+    @Test func `a load keeps a waiting change, and a change that the user has made since`() async throws {
         try await queue(edit)
         let program = try api.start()
         let list = list(program)
@@ -162,7 +162,7 @@ import Testing
         #expect(list[0].text == "Pushed" && list[0].stars == 1)
     }
 
-    @Test func `Objects of two lists without a URL of their class show only their own changes`() async throws {
+    @Test func `objects of two lists without a URL of their class show only their own changes`() async throws {
         api.put(old, at: 7)
         var program = try api.start()
         let list = ModelCollection<ListedNote>(context: program.context)
@@ -205,7 +205,7 @@ import Testing
     nonisolated enum Outcome: CaseIterable, Sendable { case confirmed, corrected, refused }
 
     @Test(arguments: Outcome.allCases, [Way.page, .json, .nested])
-    func `A change leaves what waits with its answer`(_ outcome: Outcome, _ way: Way) async throws {
+    func `a change leaves what waits with its answer`(_ outcome: Outcome, _ way: Way) async throws {
         try await queue(edit)
         let program = try api.start()
         let (found, owner) = try await live(way, program)
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(arguments: [Way.page, .load, .json, .nested])
-    func `A change that was refused before its object was live stays an unsaved change`(_ way: Way) async throws {
+    func `a change that was refused before its object was live stays an unsaved change`(_ way: Way) async throws {
         try await queue(edit)
         let program = try api.start()
         api.answerOnce(StubAPI.Answer(422))
@@ -246,7 +246,7 @@ import Testing
         withExtendedLifetime(owner) {}
     }
 
-    @Test func `A list that is loaded after the answer shows the server's value alone`() async throws {
+    @Test func `a list that is loaded after the answer shows the server's value alone`() async throws {
         try await queue(edit)
         let program = try api.start()
         try await program.replay()
@@ -256,7 +256,7 @@ import Testing
         #expect(try await program.context.collectSaves(of: Note.self).count == 1)
     }
 
-    @Test func `A call that needs review is shown until a person decides`() async throws {
+    @Test func `a call that needs review is shown until a person decides`() async throws {
         var program = try api.start()
         let memo = Memo()
         try program.context.register(memo)
@@ -278,7 +278,7 @@ import Testing
     // MARK: Deletions
 
     @Test(arguments: ["load", "upsert", "set", "nested"])
-    func `An object whose deletion waits is in no list, and returns when the server refuses`(
+    func `an object whose deletion waits is in no list, and returns when the server refuses`(
         _ way: String
     ) async throws {
         api.put(["id": 8, "text": "Other", "stars": 0], at: 8)
@@ -309,7 +309,7 @@ import Testing
         withExtendedLifetime(board) {}
     }
 
-    @Test func `A deletion by another context of the program removes the object from the lists`() async throws {
+    @Test func `a deletion by another context of the program removes the object from the lists`() async throws {
         api.put(old, at: 7)
         let (one, other) = (try api.start(), try api.start())
         let list = list(other)
@@ -342,7 +342,7 @@ import Testing
         await program.engine.close()
     }
 
-    @Test func `A list shows its waiting new objects once, at their places`() async throws {
+    @Test func `a list shows its waiting new objects once, at their places`() async throws {
         try await queueNewNotes("Alpha", "Zulu")
         let program = try api.start()
         let list = list(program)
@@ -363,7 +363,7 @@ import Testing
         #expect(list.map(\.text) == ["Alpha", "Old", "Zulu"])
     }
 
-    @Test func `A list that is loaded after the answer shows a new object once`() async throws {
+    @Test func `a list that is loaded after the answer shows a new object once`() async throws {
         try await queueNewNotes("Alpha")
         let program = try api.start()
         try await program.replay()
@@ -372,7 +372,7 @@ import Testing
         #expect(list.map(\.text) == ["Old", "Alpha"] && list[1].serverID == 8 && !list.core.isDirty)
     }
 
-    @Test func `A list shows a new object once after another context has collected its answer`() async throws {
+    @Test func `a list shows a new object once after another context has collected its answer`() async throws {
         try await queueNewNotes("Alpha")
         let (one, other) = (try api.start(), try api.start())
         let (first, second) = (list(one), list(other))
@@ -385,7 +385,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `The results of a search show a waiting new object only if filters decide on it`(
+    func `the results of a search show a waiting new object only if filters decide on it`(
         _ hasFilter: Bool
     ) async throws {
         try await queueNewNotes("Alpha", "Zulu")
@@ -396,7 +396,7 @@ import Testing
         #expect(list.map(\.text) == (hasFilter ? ["Old", "Alpha"] : ["Old"]))
     }
 
-    @Test func `A new object of a refused call stays in its list, with the failure`() async throws {
+    @Test func `a new object of a refused call stays in its list, with the failure`() async throws {
         try await queueNewNotes("Alpha")
         let program = try api.start()
         api.answerOnce(StubAPI.Answer(422))
@@ -411,7 +411,7 @@ import Testing
         #expect(list.map(\.text) == ["Old"])
     }
 
-    @Test func `A new object is an unsaved change of its list until its call is answered`() async throws {
+    @Test func `a new object is an unsaved change of its list until its call is answered`() async throws {
         let program = try api.start()
         let list = list(program)
         try await list.load()

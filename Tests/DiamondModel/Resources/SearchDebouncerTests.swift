@@ -4,7 +4,7 @@ import DiamondTesting
 import Testing
 
 @MainActor
-@Suite struct SearchDebouncerTests {
+@Suite("The delay of a search") struct SearchDebouncerTests {
     private let clock = TestClock()
     private let log = Log()
 

@@ -6,7 +6,7 @@ import Observation
 import Testing
 
 @ModelActor
-@Suite struct EditHistoryTests {
+@Suite("The history of edits") struct EditHistoryTests {
     private let context = ModelContext()
     private let history = EditHistory()
 

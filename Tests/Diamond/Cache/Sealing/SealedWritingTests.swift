@@ -7,8 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// Calls of an app's seal while a store is written.
-@Suite(.timeLimit(.minutes(5))) struct SealedWritingTests {
+@Suite("The calls of a seal while a store is written", .timeLimit(.minutes(5))) struct SealedWritingTests {
     /// A seal that tests in each call whether another process could write.
     private final class ProbingSeal: CacheSeal {
         private struct State {

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Diamond
 
-/// Outcomes of requests that may be queued.
-@Suite(.timeLimit(.minutes(5))) struct SubmissionTests {
+@Suite("Outcomes of requests that may be queued", .timeLimit(.minutes(5))) struct SubmissionTests {
     let fixture = ReplayFixture()
 
     private struct CreateNote: Endpoint {

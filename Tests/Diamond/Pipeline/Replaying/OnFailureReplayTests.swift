@@ -6,8 +6,7 @@ import Testing
 
 @testable import Diamond
 
-/// Requests that are queued only when they fail.
-@Suite(.timeLimit(.minutes(5))) struct OnFailureReplayTests {
+@Suite("Requests that are queued only when they fail", .timeLimit(.minutes(5))) struct OnFailureReplayTests {
     let fixture = ReplayFixture()
 
     @Test func `a request that fails is queued, with the key of its first attempt`() async throws {

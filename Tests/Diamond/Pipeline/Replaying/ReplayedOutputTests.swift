@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 
 /// Outputs of replayed calls, and where they are delivered.
-@Suite(.timeLimit(.minutes(5))) struct ReplayedOutputTests {
+@Suite("Outputs of replayed calls", .timeLimit(.minutes(5))) struct ReplayedOutputTests {
     let fixture = ReplayFixture()
 
     @Test func `a response to a replayed request invalidates the entries that a direct one would`() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct QueueClockTests {
+@Suite("The clock of a queue") struct QueueClockTests {
     static let hour: Int64 = 3_600_000
     static let day = 24 * hour
     static let year = 365 * day

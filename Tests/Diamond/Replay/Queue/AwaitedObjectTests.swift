@@ -7,8 +7,8 @@ import Testing
 
 @testable import Diamond
 
-/// Jobs whose requests refer to objects that other jobs create.
-@Suite(.timeLimit(.minutes(5))) struct AwaitedObjectTests {
+@Suite("Jobs whose requests refer to objects that other jobs create", .timeLimit(.minutes(5))) struct AwaitedObjectTests
+{
     private let fixture = ReplayFixture()
 
     private static let task = "local:96001A3D-0000-4000-8000-000000000001"

@@ -6,8 +6,7 @@ import Testing
 
 @testable import Diamond
 
-/// The typed calls that jobs store.
-@Suite(.timeLimit(.minutes(5))) struct JobCallTests {
+@Suite("The typed calls that jobs store", .timeLimit(.minutes(5))) struct JobCallTests {
     let fixture = ReplayFixture()
 
     private struct AddNote: Endpoint {

@@ -8,8 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// A queue whose rows are sealed.
-@Suite(.timeLimit(.minutes(5))) struct SealedQueueTests {
+@Suite("A queue whose rows are sealed", .timeLimit(.minutes(5))) struct SealedQueueTests {
     private let fixture = ReplayFixture()
     private var files: TemporaryStore { fixture.temporary }
 

@@ -7,8 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// The jobs of a user who signs out.
-@Suite(.timeLimit(.minutes(5))) struct SignOutTests {
+@Suite("The jobs of a user who signs out", .timeLimit(.minutes(5))) struct SignOutTests {
     private let fixture = ReplayFixture()
     private var files: TemporaryStore { fixture.temporary }
 

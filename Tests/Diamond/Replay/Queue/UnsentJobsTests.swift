@@ -5,8 +5,7 @@ import Testing
 
 @testable import Diamond
 
-/// The notice that no replayer sends the jobs of a queue.
-@Suite(.timeLimit(.minutes(5))) struct UnsentJobsTests {
+@Suite("The notice that no replayer sends the jobs of a queue", .timeLimit(.minutes(5))) struct UnsentJobsTests {
     let fixture = ReplayFixture()
 
     /// The numbers of jobs in the notices of an engine.

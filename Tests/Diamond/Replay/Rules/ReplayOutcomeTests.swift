@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct ReplayOutcomeTests {
+@Suite("The outcome of a job") struct ReplayOutcomeTests {
     /// A job that is being sent.
     struct Kind: Sendable, CustomTestStringConvertible {
         var name: String

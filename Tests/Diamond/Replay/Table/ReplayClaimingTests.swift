@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct ReplayClaimingTests {
+@Suite("The claim of jobs") struct ReplayClaimingTests {
     let fixture: ReplayQueueFixture
     let owner: Int64
 

@@ -7,8 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-/// Jobs whose bytes on disk differ from the written bytes.
-@Suite struct ReplayDamageTests {
+@Suite("Jobs whose bytes on disk are damaged") struct ReplayDamageTests {
     let fixture: ReplayQueueFixture
     let owner: Int64
 
