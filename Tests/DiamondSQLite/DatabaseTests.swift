@@ -6,7 +6,7 @@ import Testing
 @Suite("A database") struct DatabaseTests {
     let file = TemporaryFile()
 
-    @Test func `a database does not wait for a lock with a busy timeout of zero, and later writes wait again`() throws {
+    @Test func `does not wait for a lock with a busy timeout of zero, and later writes wait again`() throws {
         let (database, other) = (try file.open(), try file.open())
         try other.write { (_) throws(SQLiteError) in
             let error = #expect(throws: SQLiteError.self) {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a database knows that others have changed the file, and nothing of its own writes`() throws {
+    @Test func `knows that others have changed the file, and nothing of its own writes`() throws {
         let (database, other) = (try file.open(), try file.open())
         func add(_ id: Int64, to database: SQLiteDatabase) throws {
             try database.write { (connection) throws(SQLiteError) in
@@ -41,7 +41,7 @@ import Testing
         try database.write { (_) throws(SQLiteError) in #expect(database.versionByOthers == nil) }
     }
 
-    @Test func `a database stores every type of value`() throws {
+    @Test func `stores every type of value`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             try connection.run(
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a database names the reason when a statement with lent bytes fails`() throws {
+    @Test func `names the reason when a statement with lent bytes fails`() throws {
         let database = try file.open()
         let error = #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
@@ -74,7 +74,7 @@ import Testing
         #expect(error?.message.contains("CHECK constraint failed") == true, "\(String(describing: error))")
     }
 
-    @Test func `a database distinguishes empty text and an empty blob from null`() throws {
+    @Test func `distinguishes empty text and an empty blob from null`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             try connection.run("INSERT INTO item (c, d) VALUES (\(""), \(Data()))")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a database rolls back a write that throws, and works afterwards`() throws {
+    @Test func `rolls back a write that throws, and works afterwards`() throws {
         let database = try file.open()
         #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
@@ -103,7 +103,7 @@ import Testing
         #expect(try database.count() == 1)
     }
 
-    @Test func `a database rolls back only the savepoint that throws`() throws {
+    @Test func `rolls back only the savepoint that throws`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             try connection.execute("INSERT INTO item (a) VALUES (1)")
@@ -120,7 +120,7 @@ import Testing
         #expect(try database.count() == 2)
     }
 
-    @Test func `a database reuses the statement of a literal, and prepares another while that is in use`() throws {
+    @Test func `reuses the statement of a literal, and prepares another while that is in use`() throws {
         let database = try file.open()
         try database.read { (connection) throws(SQLiteError) in
             for _ in 0..<2 {
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a database reports the extended code and the statement, never the arguments`() throws {
+    @Test func `reports the extended code and the statement, never the arguments`() throws {
         let database = try file.open()
         let error = #expect(throws: SQLiteError.self) {
             try database.write { (connection) throws(SQLiteError) in
@@ -147,7 +147,7 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    @Test func `a database lets readers see the last commit during a write`() throws {
+    @Test func `lets readers see the last commit during a write`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
             try connection.execute("INSERT INTO item (a) VALUES (1)")
@@ -156,7 +156,7 @@ import Testing
         #expect(try database.count() == 1)
     }
 
-    @Test func `a database checkpoints a long log, and keeps every row`() throws {
+    @Test func `checkpoints a long log, and keeps every row`() throws {
         var configuration = TemporaryFile.configuration()
         configuration.checkpointLength = 8
         let database = try file.open(configuration)
@@ -175,7 +175,7 @@ import Testing
         return try #require(attributes[.size] as? Int)
     }
 
-    @Test func `a database checkpoints and empties its log when it is told to`() throws {
+    @Test func `checkpoints and empties its log when it is told to`() throws {
         let database = try file.open()
         for value in 0..<100 { try database.insert(Int64(value)) }
         database.emptyLog()
@@ -188,7 +188,7 @@ import Testing
 
     // SQLite would copy the log without the write lock, while another connection has it.
     @Test(arguments: [false, true])
-    func `a database does not checkpoint while another connection writes`(isTurn: Bool) throws {
+    func `does not checkpoint while another connection writes`(isTurn: Bool) throws {
         var impatient = TemporaryFile.configuration()
         impatient.busyTimeout = 0
         let (database, other) = (try file.open(impatient), try file.open())
@@ -206,7 +206,7 @@ import Testing
         #expect(try size() > before)
     }
 
-    @Test func `a database checkpoints at the end of its use, unless another connection writes`() throws {
+    @Test func `checkpoints at the end of its use, unless another connection writes`() throws {
         let (database, other) = (try file.open(), try file.open())
         try database.insert(1)
         let before = try size()
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `a database checkpoints its log, and does not wait long for readers to truncate it`() throws {
+    @Test func `checkpoints its log, and does not wait long for readers to truncate it`() throws {
         let (database, other) = (try file.open(), try file.open())
         for _ in 0..<2 {
             try database.write { (connection) throws(SQLiteError) in
@@ -254,7 +254,7 @@ import Testing
         #expect(try second.count() == 1)
     }
 
-    @Test func `a database serves many threads at once`() async throws {
+    @Test func `serves many threads at once`() async throws {
         let database = try file.open()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -269,7 +269,7 @@ import Testing
         #expect(try database.count() == 100)
     }
 
-    @Test func `a database can be read by its owner only`() throws {
+    @Test func `can be read by its owner only`() throws {
         _ = try file.open()
         for suffix in ["", "-wal", "-shm"] {
             let attributes = try FileManager.default.attributesOfItem(atPath: file.path + suffix)

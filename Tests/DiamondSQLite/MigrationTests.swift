@@ -13,7 +13,7 @@ import Testing
         return configuration
     }
 
-    @Test func `a migration runs each missing script once, in order`() throws {
+    @Test func `runs each missing script once, in order`() throws {
         try file.open().insert(7)
         // Each script fails where the one before has not run, or where it has run itself.
         var configuration = TemporaryFile.configuration(versions: 3)
@@ -43,7 +43,7 @@ import Testing
         #expect(try file.open(TemporaryFile.configuration(versions: 3)).count() == 1)
     }
 
-    @Test func `a migration runs once when several connections open an older file`() async throws {
+    @Test func `runs once when several connections open an older file`() async throws {
         try file.open().insert(7)
         var configuration = TemporaryFile.configuration(versions: 3)
         configuration.migrations.append("INSERT INTO item (a) SELECT count(*) FROM item;")
@@ -76,7 +76,7 @@ import Testing
         }.joined(separator: "\n"),
     ]
 
-    @Test(arguments: forms.keys.sorted()) func `a migration gives each form of a first version the same schema`(
+    @Test(arguments: forms.keys.sorted()) func `gives each form of a first version the same schema`(
         form: String
     ) throws {
         let old = try #require(Self.forms[form])

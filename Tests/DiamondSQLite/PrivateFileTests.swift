@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a private file is created for its owner only, and opened again`() throws {
+    @Test func `is created for its owner only, and opened again`() throws {
         for _ in 0..<2 { close(try PrivateFile.open(path("a"), access: O_RDWR | O_CREAT)) }
         let mode = try FileManager.default.attributesOfItem(atPath: path("a"))[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [0o777, 0o702, 0o772, 0o1777])
-    func `a private file is refused in a directory that every user may write to`(mode: Int) throws {
+    func `is refused in a directory that every user may write to`(mode: Int) throws {
         let file = TemporaryFile()
         chmod(file.directory.path, mode_t(mode))
         try expectNoFile(file, mode: mode)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [0o664, 0o640, 0o604, 0o2770])
-    func `a private file is refused in a group-writable directory with files that others may access`(
+    func `is refused in a group-writable directory with files that others may access`(
         mode: Int
     ) throws {
         let file = TemporaryFile()
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
-    func `a private file is refused in a group-writable directory with a file of another user`() throws {
+    func `is refused in a group-writable directory with a file of another user`() throws {
         let file = TemporaryFile()
         try Data().write(to: file.directory.appending(path: "notes"))
         chmod(file.directory.appending(path: "notes").path, 0o600)
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a private file may be in a linked directory, and stays there when the link changes`() throws {
+    @Test func `may be in a linked directory, and stays there when the link changes`() throws {
         let (file, other) = (TemporaryFile(), TemporaryFile())
         let link = path("link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.directory.path)

@@ -140,7 +140,7 @@ import Testing
 }
 
 @Suite("The changes of an activity", .timeLimit(.minutes(5))) struct ActivityChangesTests {
-    @Test func `the changes of an activity begin with the present counts`() async {
+    @Test func `begin with the present counts`() async {
         let activity = Activity()
         let token = activity.begin()
         var changes = activity.changes.makeAsyncIterator()
@@ -149,7 +149,7 @@ import Testing
         #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 0)
     }
 
-    @Test func `the changes of an activity deliver the latest counts at every iteration`() async {
+    @Test func `deliver the latest counts at every iteration`() async {
         let activity = Activity()
         var changes = activity.changes.makeAsyncIterator()
         _ = await changes.next(isolation: #isolation)
@@ -159,7 +159,7 @@ import Testing
         #expect(await changes.next(isolation: #isolation)?.counts.inFlight == 4)
     }
 
-    @Test func `the changes of an activity resume each waiting task`() async {
+    @Test func `resume each waiting task`() async {
         let activity = Activity()
         let seen = Guarded<[Int]>([])
         let task = Task {
@@ -177,7 +177,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `the changes of an activity end when it is released or the waiting task is canceled`() async {
+    @Test func `end when it is released or the waiting task is canceled`() async {
         var activity: Activity? = Activity()
         let seen = Guarded(0)
         let changes = activity?.changes

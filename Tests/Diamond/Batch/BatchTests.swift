@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Results
 
-    @Test func `a batch delivers results both in the order of its items and as they arrive`() async throws {
+    @Test func `delivers results both in the order of its items and as they arrive`() async throws {
         let engine = engine()
         let batch = engine.batch(requests(3))
         engine.start(batch)
@@ -43,7 +43,7 @@ import Testing
         #expect(batch.operation.isFinished && batch.foundationProgress.isFinished)
     }
 
-    @Test func `a batch reports its progress from the present count to the end`() async {
+    @Test func `reports its progress from the present count to the end`() async {
         let engine = engine()
         let batch = engine.batch(requests(3))
         var progress = batch.progress.makeAsyncIterator()
@@ -61,7 +61,7 @@ import Testing
         #expect(await batch.progress.all == [BatchProgress(completed: 3, failed: 1, count: 3)])
     }
 
-    @Test func `a batch accepts finished and repeated connections, and those of several engines`() async throws {
+    @Test func `accepts finished and repeated connections, and those of several engines`() async throws {
         let engines = [engine(), engine()]
         let connections = engines.map { $0.connection(for: Request("http://h/")) }
         engines[0].start(connections[0])
@@ -79,7 +79,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func `a batch ends after the last completion block, even if that was replaced during the run`() async {
+    @Test func `ends after the last completion block, even if that was replaced during the run`() async {
         let engine = engine()
         let batch = engine.batch(requests(1))
         let (entered, returned) = (Gate(), DispatchSemaphore(value: 0))
@@ -102,7 +102,7 @@ import Testing
         #expect(calls.withLock { $0 } == ["replaced", "last"])
     }
 
-    @Test func `a batch can be a dependency of operations and connections`() async throws {
+    @Test func `can be a dependency of operations and connections`() async throws {
         let engine = engine()
         let batch = engine.batch(requests(2))
         let (queue, ran) = (OperationQueue(), Gate())
@@ -124,7 +124,7 @@ import Testing
         #expect(batch.operation.isFinished)
     }
 
-    @Test func `a batch counts in Foundation's progress, also as a child of another progress`() async {
+    @Test func `counts in Foundation's progress, also as a child of another progress`() async {
         let engine = engine()
         let (batch, whole) = (engine.batch(requests(4)), Progress.discreteProgress(totalUnitCount: 1))
         whole.addChild(batch.foundationProgress, withPendingUnitCount: 1)

@@ -42,7 +42,7 @@ import Testing
                 writtenAt: cache.now()))
     }
 
-    @Test func `a store after a sign-out has no byte of the identity in its files`() async throws {
+    @Test func `has no byte of the identity in its files`() async throws {
         let cache = try Cache(temporary.store)
         try cache.setRecording(true)
         var random = SplitMix(state: 1)

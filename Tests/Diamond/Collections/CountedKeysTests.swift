@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite("Counted keys") struct CountedKeysTests {
-    @Test func `counted keys hold each key's additions minus its removals`() {
+    @Test func `hold each key's additions minus its removals`() {
         var random = SplitMix(state: Effort.seed)
         var (tally, known) = (CountedKeys<Int>(), [Int: Int]())
         for _ in 0..<Effort.rounds(5_000, soaking: 500_000) {

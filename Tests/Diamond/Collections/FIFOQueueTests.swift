@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A FIFO queue") struct FIFOQueueTests {
-    @Test func `a FIFO queue returns its elements in the order of arrival`() {
+    @Test func `returns its elements in the order of arrival`() {
         var random = SplitMix(state: Effort.seed)
         var queue = FIFOQueue<Int>()
         var (added, removed) = (0, 0)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a FIFO queue does not retain removed elements`() {
+    @Test func `does not retain removed elements`() {
         final class Token {}
         var queue = FIFOQueue<Token>()
         weak var left: Token?

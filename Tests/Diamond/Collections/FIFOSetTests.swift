@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A FIFO set") struct FIFOSetTests {
-    @Test func `a FIFO set keeps the order of its members, including members added again`() {
+    @Test func `keeps the order of its members, including members added again`() {
         var random = SplitMix(state: Effort.seed)
         var (queue, known) = (FIFOSet<Int>(), [Int]())
         for _ in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
@@ -26,7 +26,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    @Test func `a FIFO set removes very many members in any order in linear time`() {
+    @Test func `removes very many members in any order in linear time`() {
         var random = SplitMix(state: Effort.seed)
         var queue = FIFOSet<Int>()
         let elements = Array(0..<200_000)

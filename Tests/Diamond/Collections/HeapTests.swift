@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A heap") struct HeapTests {
-    @Test func `a heap has the greatest selected item first, after any changes`() {
+    @Test func `has the greatest selected item first, after any changes`() {
         var random = SplitMix(state: Effort.seed)
         var (heap, known): (Heap<Int, Int>, [Int: Int]) = (Heap(), [:])
         for _ in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `a heap compares few items for each of many changes`() {
+    @Test func `compares few items for each of many changes`() {
         let counter = Counter()
         var random = SplitMix(state: Effort.seed)
         var heap = Heap<Int, Counted>()
@@ -45,7 +45,7 @@ import Testing
         #expect(most <= 2 * 15 + 1 && heap.isEmpty, "DIAMOND_SEED=\(Effort.seed)")
     }
 
-    @Test func `a heap examines at most two items per refused item, and one more`() {
+    @Test func `examines at most two items per refused item, and one more`() {
         var heap = Heap<Int, Int>()
         for number in 0..<20_000 { heap.set(number, for: number) }
         var looks = 0

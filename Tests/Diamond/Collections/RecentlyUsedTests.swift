@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite("Recently used values") struct RecentlyUsedTests {
-    @Test func `recently used values begin with the initial value, and keep their changes`() {
+    @Test func `begin with the initial value, and keep their changes`() {
         var origins = RecentlyUsed<String, Int>(initial: { 0 })
         #expect(
             origins.withValue(of: "https://a", at: 0) {
@@ -16,7 +16,7 @@ import Testing
         #expect(origins.withValue(of: "https://b", at: 2) { $0 } == 0)
     }
 
-    @Test func `recently used values are bounded, and the least recently used are removed`() {
+    @Test func `are bounded, and the least recently used are removed`() {
         var origins = RecentlyUsed<String, Int>(capacity: 100, initial: { 0 })
         for number in 0..<100 { origins.withValue(of: "\(number)", at: Int64(number)) { $0 = 1 } }
         origins.withValue(of: "0", at: 100) { $0 = 2 }

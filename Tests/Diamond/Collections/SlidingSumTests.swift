@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A sliding sum") struct SlidingSumTests {
-    @Test func `a sliding sum drops old values with a precision of a tenth of its window`() {
+    @Test func `drops old values with a precision of a tenth of its window`() {
         var sum = SlidingSum(milliseconds: 10_000)
         sum.add(1, at: 500)
         sum.add(2, at: 1500)
@@ -13,7 +13,7 @@ import Testing
         #expect(sum.sum(at: 11_000) == 0)
     }
 
-    @Test(arguments: 0..<20) func `a sliding sum equals the sum of a list of all values`(seed: Int) {
+    @Test(arguments: 0..<20) func `equals the sum of a list of all values`(seed: Int) {
         var random = SplitMix(state: UInt64(seed) + 100)
         var sum = SlidingSum(milliseconds: 1000)
         var all: [(slice: Int64, value: Int)] = []

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A slot map") struct SlotMapTests {
-    @Test func `a slot map finds a value by its number until it is removed, and none afterwards`() {
+    @Test func `finds a value by its number until it is removed, and none afterwards`() {
         var map = SlotMap<String>()
         let (first, second) = (map.add("a"), map.add("b"))
         let removed = [map.remove(first), map.remove(first)]
@@ -19,7 +19,7 @@ import Testing
         #expect(map.elements.sorted() == ["c", "y"] && map.count == 2)
     }
 
-    @Test func `a slot map distinguishes a new value from an earlier one of the same slot`() {
+    @Test func `distinguishes a new value from an earlier one of the same slot`() {
         var map = SlotMap<Int>()
         let first = map.add(1)
         _ = map.remove(first)
@@ -28,7 +28,7 @@ import Testing
         #expect(map[first] == nil && map[second] == 2)
     }
 
-    @Test func `a slot map behaves like a dictionary`() {
+    @Test func `behaves like a dictionary`() {
         var random = SplitMix(state: Effort.seed)
         var (map, known): (SlotMap<Int>, [SlotNumber: Int]) = (SlotMap(), [:])
         var gone: [SlotNumber] = []

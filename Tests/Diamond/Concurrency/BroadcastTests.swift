@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A broadcast", .timeLimit(.minutes(5))) struct BroadcastTests {
-    @Test func `a broadcast reaches all listeners, and none that was removed`() {
+    @Test func `reaches all listeners, and none that was removed`() {
         let broadcast = Broadcast<Int>()
         let (first, second) = (Guarded<[Int]>([]), Guarded<[Int]>([]))
         broadcast.send(0)
@@ -31,14 +31,14 @@ import Testing
         #expect(heard.withLock { $0 } == [1])
     }
 
-    @Test func `a broadcast buffers the newest element for a slow stream`() async {
+    @Test func `buffers the newest element for a slow stream`() async {
         let broadcast = Broadcast<Int>()
         var stream = broadcast.newest.makeAsyncIterator()
         for element in 0..<5 { broadcast.send(element) }
         #expect(await stream.next() == 4)
     }
 
-    @Test func `a broadcast delivers nothing to a stream whose task is canceled, and stores nothing for it`() async {
+    @Test func `delivers nothing to a stream whose task is canceled, and stores nothing for it`() async {
         weak var kept: Broadcast<Int>?
         do {
             let broadcast = Broadcast<Int>()

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A promise", .timeLimit(.minutes(5))) struct PromiseTests {
-    @Test func `a promise delivers its first value to present and later waiters`() async {
+    @Test func `delivers its first value to present and later waiters`() async {
         let (early, late) = (Promise<Int>(), Promise<Int>())
         async let value = early.value()
         let first = [early.fulfill(with: 1), early.fulfill(with: 2)]
@@ -51,7 +51,7 @@ import Testing
         #expect(await task.value == 1)
     }
 
-    @Test func `a promise retains nothing of a value that was removed`() async {
+    @Test func `retains nothing of a value that was removed`() async {
         final class Token: Sendable {}
         let promise = Promise<Token>()
         weak var kept: Token?
@@ -65,7 +65,7 @@ import Testing
         #expect(kept == nil && promise.isFulfilled)
     }
 
-    @Test func `a promise runs the closure of ifPending only before it has a value`() {
+    @Test func `runs the closure of ifPending only before it has a value`() {
         let promise = Promise<Int>()
         var runs = 0
         let before = promise.ifPending { runs += 1 }
@@ -74,7 +74,7 @@ import Testing
         #expect(before && !behind && runs == 1)
     }
 
-    @Test func `a promise has one value, the first one set`() async {
+    @Test func `has one value, the first one set`() async {
         for _ in 0..<Effort.rounds(500, soaking: 50_000) {
             let promise = Promise<Int>()
             async let value = promise.value { 0 }

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A signal", .timeLimit(.minutes(5))) struct SignalTests {
-    @Test func `a signal resumes its waiter, or else the next wait`() async {
+    @Test func `resumes its waiter, or else the next wait`() async {
         let signal = Signal()
         signal.wake()
         signal.wake()
@@ -39,7 +39,7 @@ import Testing
         await task.value
     }
 
-    @Test func `a signal leaves no timer where it fires in time`() async {
+    @Test func `leaves no timer where it fires in time`() async {
         let (signal, clock) = (Signal(), TestClock())
         signal.wake()
         await signal.wait(for: .seconds(2), by: clock)

@@ -60,7 +60,7 @@ import Testing
         if case .value(let value)? = await task.value { value } else { nil }
     }
 
-    @Test func `a single flight runs one operation for all callers that arrive during it`() async {
+    @Test func `runs one operation for all callers that arrive during it`() async {
         let gate = Gate()
         let joined = (0..<3).map { _ in Gate() }
         let tasks = joined.map { join(joined: $0, until: gate) }
@@ -72,7 +72,7 @@ import Testing
         #expect(await value(of: join(until: next)) == 7)
     }
 
-    @Test func `a single flight delivers its result even if it ends before its first caller waits`() async {
+    @Test func `delivers its result even if it ends before its first caller waits`() async {
         let outcome = await flights.outcome(for: "a", waiter: Waiter()) { _ in 1 }
         guard case .value(1)? = outcome else {
             Issue.record("no value")
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a single flight is joined, but not started, by a caller that needs none`() async {
+    @Test func `is joined, but not started, by a caller that needs none`() async {
         #expect(await flights.outcome(for: "a", waiter: Waiter(), isNeeded: { false }) { _ in 1 } == nil)
         let (gate, joined) = (Gate(), Gate())
         let first = join(joined: joined, until: gate)
@@ -97,7 +97,7 @@ import Testing
         #expect(await value(of: second) == 7)
     }
 
-    @Test func `a single flight is canceled when the last caller has left, and not before`() async {
+    @Test func `is canceled when the last caller has left, and not before`() async {
         let gate = Gate()
         let joined = (0..<2).map { _ in Gate() }
         let tasks = joined.map { join(joined: $0, until: gate) }
@@ -121,7 +121,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `a single flight has the highest priority of its callers, also while it waits`() async {
+    @Test func `has the highest priority of its callers, also while it waits`() async {
         let gate = Gate()
         let (first, second) = (Waiter(), Waiter())
         let joined = (0..<2).map { _ in Gate() }
@@ -151,7 +151,7 @@ import Testing
         ([.meter(1), .word("a"), .meter(2)], [.word("a"), .meter(2)]),
     ]
 
-    @Test(arguments: histories.indices) func `a single flight delivers the last event of each kind to a late caller`(
+    @Test(arguments: histories.indices) func `delivers the last event of each kind to a late caller`(
         index: Int
     ) async {
         let (all, missed) = Self.histories[index]
@@ -170,7 +170,7 @@ import Testing
         _ = await (first.value, late.value)
     }
 
-    @Test func `a single flight dismisses all but its first caller`() async {
+    @Test func `dismisses all but its first caller`() async {
         let gate = Gate()
         let joined = (0..<2).map { _ in Gate() }
         let first = join(joined: joined[0], until: gate)
@@ -187,7 +187,7 @@ import Testing
         #expect(await value(of: first) == 7)
     }
 
-    @Test func `a single flight cancels only operations that have begun`() async {
+    @Test func `cancels only operations that have begun`() async {
         let gates = ["a", "b"].map { _ in Gate() }
         let operations = Guarded<[String: Flights.Flight]>([:])
         let tasks = zip(["a", "b"], gates).map { key, gate in

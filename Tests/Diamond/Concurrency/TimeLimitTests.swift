@@ -8,7 +8,7 @@ import Testing
 @Suite("A time limit", .timeLimit(.minutes(5))) struct TimeLimitTests {
     private let clock = TestClock()
 
-    @Test func `a time limit calls its function when the time is up, and not before`() async {
+    @Test func `calls its function when the time is up, and not before`() async {
         let calls = Guarded(0)
         let deadline = Deadline(after: .seconds(2), by: clock) { calls.withLock { $0 += 1 } }
         await untilTrue { clock.sleeping.count == 1 }
@@ -29,12 +29,12 @@ import Testing
         #expect(calls.withLock { $0 } == 0)
     }
 
-    @Test func `a time limit returns the result of a body that ends in time`() async {
+    @Test func `returns the result of a body that ends in time`() async {
         #expect(await Deadline.value(within: .seconds(1), by: clock) { 7 } == 7)
         await untilTrue { clock.sleeping.count == 0 }
     }
 
-    @Test func `a time limit returns without a late body, which continues`() async {
+    @Test func `returns without a late body, which continues`() async {
         let (gate, isThrough) = (Gate(), Gate())
         let value = Task { [clock] in
             await Deadline.value(within: .seconds(1), by: clock) {
@@ -50,7 +50,7 @@ import Testing
         await isThrough.wait()
     }
 
-    @Test func `a time limit does not end early when the waiting task is canceled`() async {
+    @Test func `does not end early when the waiting task is canceled`() async {
         let gate = Gate()
         let value = Task { [clock] in
             await Deadline.value(within: .seconds(1), by: clock) {

@@ -130,7 +130,7 @@ import Testing
     enum Between: CaseIterable { case nothing, connection, operation, batch }
 
     @Test(arguments: Between.allCases, [false, true])
-    func `an awaited connection runs with its dependencies that were not started`(between: Between, isMember: Bool)
+    func `runs with its dependencies that were not started`(between: Between, isMember: Bool)
         async throws
     {
         let (engine, queue) = (Engine.stub(transport), OperationQueue())
@@ -152,7 +152,7 @@ import Testing
         #expect(order == (between == .connection ? ["0", "1", "2"] : ["0", "2"]))
     }
 
-    @Test func `an awaited connection waits for a dependency on the app's own queue, which that queue starts`()
+    @Test func `waits for a dependency on the app's own queue, which that queue starts`()
         async throws
     {
         let (engine, queue) = (Engine.stub(transport), OperationQueue())

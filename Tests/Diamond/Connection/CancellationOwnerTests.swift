@@ -33,7 +33,7 @@ import Testing
         #expect(calls.withLock { $0.count } == (isSilent ? 0 : 1))
     }
 
-    @Test func `an owner token owns a connection until that is finished, and does not retain it`() async throws {
+    @Test func `owns a connection until that is finished, and does not retain it`() async throws {
         let engine = engine()
         let token = CancellationOwner()
         let connection = token.own(engine.connection(for: Request("http://h/")))
@@ -48,7 +48,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `an owner token selects the connections that an engine cancels, and may be reused`() async throws {
+    @Test func `selects the connections that an engine cancels, and may be reused`() async throws {
         let engine = engine()
         let (token, other) = (CancellationOwner(), engine.start(Request("http://h/other")))
         for round in 1...2 {

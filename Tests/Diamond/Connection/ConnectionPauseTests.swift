@@ -23,7 +23,7 @@ import Testing
 
     private static func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.run == nil } }
 
-    @Test func `a paused connection does not start before it is resumed`() async throws {
+    @Test func `does not start before it is resumed`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
@@ -280,7 +280,7 @@ import Testing
         #expect(engine.lanes.running == 0)
     }
 
-    @Test func `a paused connection may be sent twice where the engine's policy allows it`() async throws {
+    @Test func `may be sent twice where the engine's policy allows it`() async throws {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = manualServer.transport
         configuration.retry.retriesUnsafeMethods = true
@@ -371,7 +371,7 @@ import Testing
         _ = try await connection.response
     }
 
-    @Test func `a paused connection needs one resume for every pause`() async throws {
+    @Test func `needs one resume for every pause`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         connection.pause()
@@ -388,7 +388,7 @@ import Testing
         #expect(connection.state == .finished(.success))
     }
 
-    @Test(arguments: [0, 1, 2]) func `a paused connection finishes at once when canceled`(stage: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func `finishes at once when canceled`(stage: Int) async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
         if stage == 0 { connection.pause() }
@@ -410,7 +410,7 @@ import Testing
         await untilTrue { engine.lanes.running == 0 && engine.activity.inFlight == 0 }
     }
 
-    @Test func `a paused connection does not affect the other callers of its exchange`() async throws {
+    @Test func `does not affect the other callers of its exchange`() async throws {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let connections = [engine.start(Request("http://h/")), engine.start(Request("http://h/"))]
@@ -424,7 +424,7 @@ import Testing
         #expect(try await connections[0].response.text == "http://h/")
     }
 
-    @Test func `a paused connection holds up the ones after it in a serial lane`() async throws {
+    @Test func `holds up the ones after it in a serial lane`() async throws {
         let engine = engine(lanes: [.default: .serial])
         let first = engine.start(Request("http://h/1"))
         let second = engine.start(Request("http://h/2"))

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a connection delivers its response to all waiters, also to later ones`() async throws {
+    @Test func `delivers its response to all waiters, also to later ones`() async throws {
         let connection = engine().start(Request("http://h/"))
         async let first = connection.response
         async let second = connection.response
@@ -39,7 +39,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `a connection reports its states in order from the present state, and ends the sequence`() async throws {
+    @Test func `reports its states in order from the present state, and ends the sequence`() async throws {
         let gate = Gate()
         let connection = engine(gated(gate)).connection(for: Request("http://h/"))
         var states = connection.states.makeAsyncIterator()
@@ -99,7 +99,7 @@ import Testing
         #expect(connection.isFinished && connection.isCancelled && !connection.isExecuting)
     }
 
-    @Test func `a connection is canceled with the task that waits for it`() async throws {
+    @Test func `is canceled with the task that waits for it`() async throws {
         let (gate, entered) = (Gate(), Gate())
         let connection = engine(gated(gate, entered: entered)).start(Request("http://h/"))
         let task = Task { try await connection.response }
@@ -110,7 +110,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `a connection waits for its dependency`() async throws {
+    @Test func `waits for its dependency`() async throws {
         let gate = Gate()
         let transport = gated(gate)
         let engine = engine(transport)
@@ -125,7 +125,7 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/1", "http://h/2"])
     }
 
-    @Test func `a connection runs on an operation queue of the app`() async throws {
+    @Test func `runs on an operation queue of the app`() async throws {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         let engine = engine()
@@ -144,7 +144,7 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `a connection is freed when it has finished, whatever its completion block captures`() async throws {
+    @Test func `is freed when it has finished, whatever its completion block captures`() async throws {
         let leaked = WeakConnection(nil)
         try await { () async throws in
             let connection = engine().connection(for: Request("http://h/"))
@@ -161,7 +161,7 @@ import Testing
         await untilTrue { leaked.isGone }
     }
 
-    @Test func `a connection finishes exactly once under any order of start and cancel`() async throws {
+    @Test func `finishes exactly once under any order of start and cancel`() async throws {
         let engine = engine()
         for _ in 0..<Effort.rounds(300, soaking: 100_000) {
             let connection = engine.connection(for: Request("http://h/"))

@@ -22,7 +22,7 @@ import Testing
         return field?.value
     }
 
-    @Test func `a cookie jar distinguishes a name in Latin-1 from the same name in UTF-8`() throws {
+    @Test func `distinguishes a name in Latin-1 from the same name in UTF-8`() throws {
         for name in [[0xE9], [0xC3, 0xA9]] as [[UInt8]] {
             let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: name + Array("=1; Path=/".utf8))])
             jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
@@ -40,7 +40,7 @@ import Testing
         jar.field(for: "https://www.example.com/", of: nil, at: clock.now)?.bytes
     }
 
-    @Test func `a cookie jar sends text set by the app as UTF-8, and other bytes as received`() throws {
+    @Test func `sends text set by the app as UTF-8, and other bytes as received`() throws {
         receive(bytes: [0xE9, 0x3D, 0xFE])
         var cookie = try #require(jar.cookies().first)
         cookie.value = "\u{65E5}\u{E9}"
@@ -55,7 +55,7 @@ import Testing
         #expect(sentBytes() == [0xC3, 0xA9, 0x3D, 0xFE])
     }
 
-    @Test func `a cookie jar has one cookie of a name, whether its value is text or not`() {
+    @Test func `has one cookie of a name, whether its value is text or not`() {
         receive(bytes: Array("a=".utf8) + [0xE9])
         receive(bytes: Array("a=1".utf8))
         #expect(sentBytes() == Array("a=1".utf8))
@@ -63,7 +63,7 @@ import Testing
         #expect(sentBytes() == Array("a=".utf8) + [0xE9])
     }
 
-    @Test func `a cookie jar reads a valid UTF-8 name and value as text, whatever bytes follow`() {
+    @Test func `reads a valid UTF-8 name and value as text, whatever bytes follow`() {
         receive(bytes: Array("\u{E9}=\u{E8}; Comment=".utf8) + [0xFF])
         #expect(jar.cookies().map(\.name) == ["\u{E9}"] && jar.cookies().map(\.value) == ["\u{E8}"])
         receive(bytes: Array("\u{E9}=1".utf8))
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [[0xE9], [0xC3, 0xA9], [0xFF, 0x3D, 0xFE]] as [[UInt8]])
-    func `a cookie jar sends a cookie back byte for byte`(value: [UInt8]) {
+    func `sends a cookie back byte for byte`(value: [UInt8]) {
         let bytes = Array("a=".utf8) + value
         let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: bytes + Array("; Path=/".utf8))])
         jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
@@ -95,18 +95,18 @@ import Testing
         ("a=1; Path=/", "https://www.example.com/", true), ("a=1; Path=/a/", "https://www.example.com/a", false),
         ("a=1; Secure", "http://www.example.com/a", false), ("a=1; Secure", "https://www.example.com/a", true),
         ("a=1; HttpOnly", "https://www.example.com/a", true),
-    ]) func `a cookie jar sends a cookie to its domain and path`(cookie: String, url: String, isSent: Bool) {
+    ]) func `sends a cookie to its domain and path`(cookie: String, url: String, isSent: Bool) {
         receive(cookie)
         #expect(field(url) == (isSent ? "a=1" : nil))
     }
 
-    @Test func `a cookie jar takes the default path of a cookie without decoding percent-encoding`() {
+    @Test func `takes the default path of a cookie without decoding percent-encoding`() {
         receive("a=1", from: "https://h.x/%7Eanna/%2f/a")
         #expect(field("https://h.x/%7Eanna/%2f/b") == "a=1")
         #expect(field("https://h.x/~anna/%2F/b") == nil)
     }
 
-    @Test func `a cookie jar distinguishes canonically equivalent texts`() {
+    @Test func `distinguishes canonically equivalent texts`() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         receive("\(composed)=1; Path=/", "\(decomposed)=2; Path=/", of: composed)
         #expect(jar.cookies(of: composed).map(\.value) == ["1", "2"])
@@ -125,20 +125,20 @@ import Testing
         #expect(jar.cookies(of: composed).count == 3)
     }
 
-    @Test func `a cookie jar sends cookies with longer paths first, and of those the oldest`() {
+    @Test func `sends cookies with longer paths first, and of those the oldest`() {
         receive("a=1; Path=/", "b=2; Path=/a", "c=3; Path=/", "d=4; Path=/a")
         receive("a=5; Path=/")
         #expect(field("https://www.example.com/a") == "b=2; d=4; a=5; c=3")
     }
 
-    @Test func `a cookie jar stores one cookie for a name, domain and path`() {
+    @Test func `stores one cookie for a name, domain and path`() {
         receive("a=1; Path=/", "a=2; Path=/a", "a=3; Path=/; Domain=example.com")
         receive("a=4; Path=/")
         #expect(field("https://www.example.com/a") == "a=2; a=4; a=3")
         #expect(jar.cookies().count == 3)
     }
 
-    @Test func `a cookie jar sends no expired cookie`() {
+    @Test func `sends no expired cookie`() {
         receive("a=1; Path=/; Max-Age=60", "b=2; Path=/")
         #expect(field("https://www.example.com/") == "a=1; b=2")
         clock.advance(by: 60)
@@ -147,7 +147,7 @@ import Testing
         #expect(field("https://www.example.com/") == nil)
     }
 
-    @Test func `a cookie jar separates the cookies of identities`() {
+    @Test func `separates the cookies of identities`() {
         receive("a=1; Path=/", of: "anna")
         receive("a=2; Path=/", of: "otto")
         #expect(field("https://www.example.com/") == nil)
@@ -157,14 +157,14 @@ import Testing
         #expect(field("https://www.example.com/", of: "otto") == "a=2")
     }
 
-    @Test func `a cookie jar ignores responses to requests from before its clearing`() {
+    @Test func `ignores responses to requests from before its clearing`() {
         let removals = jar.removals
         jar.removeAll(of: "anna")
         jar.receive([.setCookie: "a=1"], from: "https://h.x/", of: "anna", since: removals, at: clock.now)
         #expect(jar.cookies(of: "anna").isEmpty)
     }
 
-    @Test(arguments: [nil, "otto"]) func `a cookie jar accepts responses to another identity than the cleared one`(
+    @Test(arguments: [nil, "otto"]) func `accepts responses to another identity than the cleared one`(
         identity: String?
     ) {
         let removals = jar.removals
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: ["anna", "otto", nil])
-    func `a cookie jar remembers a bounded number of removals, and ignores older responses`(identity: String?) {
+    func `remembers a bounded number of removals, and ignores older responses`(identity: String?) {
         let before = jar.removals
         jar.removeAll(of: "anna")
         let after = jar.removals
@@ -216,7 +216,7 @@ import Testing
         #expect(jar.cookies().contains { $0.name == "session" } && jar.cookies().count == IdentityCookies.most)
     }
 
-    @Test func `a cookie jar is bounded, and evicts the least recently used cookies`() {
+    @Test func `is bounded, and evicts the least recently used cookies`() {
         for number in 1..<IdentityCookies.mostOfDomain + 20 {
             receive("a0=1; Path=/")
             receive("a\(number)=1; Path=/")
@@ -227,7 +227,7 @@ import Testing
         #expect(jar.cookies().count == IdentityCookies.most)
     }
 
-    @Test func `a cookie jar imports and exports the cookies that an app stores elsewhere`() {
+    @Test func `imports and exports the cookies that an app stores elsewhere`() {
         jar.set(Cookie("a", "1", domain: "Example.com", isHostOnly: false), of: "anna", at: clock.now)
         #expect(field("https://www.example.com/", of: "anna") == "a=1")
         #expect(jar.cookies(of: "anna").map(\.name) == ["a"])

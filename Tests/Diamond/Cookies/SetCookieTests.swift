@@ -14,7 +14,7 @@ import Testing
         ("a=1", "a", "1"), (" a = 1 ;x", "a", "1"), ("a=", "a", ""), ("=1", "", "1"), ("1", "", "1"),
         ("a=b=c", "a", "b=c"),
         ("a=\"1, 2\"", "a", "\"1, 2\""), ("a=ü", "a", "ü"),
-    ]) func `a Set-Cookie field has a name and a value`(field: String, name: String, value: String) throws {
+    ]) func `has a name and a value`(field: String, name: String, value: String) throws {
         let cookie = try #require(try cookie(field))
         #expect(cookie.name == name && cookie.value == value)
         #expect(cookie.pair == Array((name.isEmpty ? value : "\(name)=\(value)").utf8))
@@ -22,7 +22,7 @@ import Testing
 
     /// U+0600 forms one `Character` with the separator after it. Servers read bytes, and would find another cookie in
     /// the value.
-    @Test func `a Set-Cookie field is split at the bytes of separators, even within one character`() throws {
+    @Test func `is split at the bytes of separators, even within one character`() throws {
         let cookie = try #require(try cookie("x=1\u{600}; __Host-a=evil; Domain=example.com; Path=/; Secure"))
         #expect(cookie.value == "1\u{600}" && cookie.domain == "example.com" && cookie.isSecure)
         let other = try #require(SetCookie("a\u{600}=1"))
@@ -38,7 +38,7 @@ import Testing
         ("a=1", "www.example.com", true), ("a=1; Domain=example.com", "example.com", false),
         ("a=1; domain=.Example.COM", "example.com", false), ("a=1; Domain=www.example.com", "www.example.com", false),
         ("a=1; Domain=", "www.example.com", true), ("a=1; Domain=x.org; Domain=example.com", "example.com", false),
-    ]) func `a Set-Cookie field is for its host, or for a domain and its subdomains`(
+    ]) func `is for its host, or for a domain and its subdomains`(
         field: String, domain: String, isHostOnly: Bool
     ) throws {
         let cookie = try #require(try cookie(field))
@@ -50,8 +50,7 @@ import Testing
         ("ample.com", "https://www.example.com/"), ("a.www.example.com", "https://www.example.com/"),
         ("example.com.", "https://www.example.com/"), ("0.0.1", "https://127.0.0.1/"),
         ("localhost", "https://a.localhost/"),
-    ]) func `a Set-Cookie field is refused for a foreign domain or a public suffix`(domain: String, url: String) throws
-    {
+    ]) func `is refused for a foreign domain or a public suffix`(domain: String, url: String) throws {
         #expect(try cookie("a=1; Domain=\(domain)", from: url) == nil)
     }
 
@@ -66,7 +65,7 @@ import Testing
         ("", "https://h.x/", "/"), ("", "https://h.x/a", "/"), ("", "https://h.x/a/", "/a"),
         ("", "https://h.x/a/b?c/d", "/a"),
         ("Path=/z", "https://h.x/a/b", "/z"), ("Path=z", "https://h.x/a/b", "/a"), ("Path=", "https://h.x/a/b", "/a"),
-    ]) func `a Set-Cookie field is for a path`(attribute: String, url: String, path: String) throws {
+    ]) func `is for a path`(attribute: String, url: String, path: String) throws {
         #expect(try cookie("a=1; \(attribute)", from: url)?.path == path)
     }
 
@@ -80,7 +79,7 @@ import Testing
             ("Expires=never", nil), ("Max-Age=60; Max-Age=5", 5), ("Max-Age=60; Max-Age=soon", 60),
             ("Max-Age=60; Max-Age=", 60), ("Max-Age=0; Max-Age=x", -1),
             ("Expires=Thu, 01 Jan 2026 00:01:00 GMT; Expires=0", 60),
-        ] as [(String, Double?)]) func `a Set-Cookie field expires by Max-Age, else by Expires`(
+        ] as [(String, Double?)]) func `expires by Max-Age, else by Expires`(
             attributes: String, seconds: Double?
         ) throws
     {
@@ -92,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a Set-Cookie field has flags`() throws {
+    @Test func `has flags`() throws {
         let plain = try #require(try cookie("a=1"))
         #expect(!plain.isSecure && !plain.isHTTPOnly)
         let flagged = try #require(try cookie("a=1;SECURE; httponly=x; SameSite=Lax"))
@@ -105,11 +104,11 @@ import Testing
         ("__Host-a=1; Secure; Path=/", true), ("__Host-a=1; Secure", false), ("__Host-a=1; Path=/", false),
         ("__host-a=1; Secure; Path=/; Domain=www.example.com", false), ("__Host-a=1; Secure; Path=/a", false),
         ("=__Secure-a=1; Secure", false), ("__Host-a; Secure; Path=/", false),
-    ]) func `a Set-Cookie field must fulfill the prefix of its name`(field: String, isTaken: Bool) throws {
+    ]) func `must fulfill the prefix of its name`(field: String, isTaken: Bool) throws {
         #expect((try cookie(field) != nil) == isTaken)
     }
 
-    @Test func `a Set-Cookie field shows no value where it is printed`() throws {
+    @Test func `shows no value where it is printed`() throws {
         let cookie = try #require(try cookie("session=s3cret"))
         for text in ["\(cookie)", String(reflecting: cookie), "\(Mirror(reflecting: cookie).children.map(\.value))"] {
             #expect(!text.contains("s3cret") && text.contains("session"))

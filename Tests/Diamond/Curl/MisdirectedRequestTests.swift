@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [HTTPRequest.Method.get, .post]) func `a misdirected request is sent again on another connection`(
+    @Test(arguments: [HTTPRequest.Method.get, .post]) func `is sent again on another connection`(
         method: HTTPRequest.Method
     ) async throws {
         let server = try Self.server()
@@ -38,7 +38,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a misdirected request opens a new connection, and leaves the idle ones to others`() async throws {
+    @Test func `opens a new connection, and leaves the idle ones to others`() async throws {
         let server = try Self.server()
         let transport = CurlTransport()
         var request = TransportRequest(url: server.base)

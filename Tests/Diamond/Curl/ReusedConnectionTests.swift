@@ -28,7 +28,7 @@ import Testing
         return Engine(configuration)
     }
 
-    @Test func `an invalid response on a reused connection is a lost connection, and the request is repeated`()
+    @Test func `is a lost connection, and the request is repeated`()
         async throws
     {
         let engine = engine()
@@ -39,7 +39,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an invalid response on a reused connection is an error where a second request could act twice`()
+    @Test func `is an error where a second request could act twice`()
         async throws
     {
         let engine = engine()

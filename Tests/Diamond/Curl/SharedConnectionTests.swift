@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(.enabled(if: TLSServer.executable != nil))
-    func `a connection during its setup holds up no request to another server`() async throws {
+    func `holds up no request to another server`() async throws {
         let hasCome = Gate()
         let deaf = try RawServer { connection in
             guard connection.read(1) != nil else { return }

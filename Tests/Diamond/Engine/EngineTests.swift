@@ -13,7 +13,7 @@ import Testing
 
     private func date() -> String { HTTPDate.text(of: clock.milliseconds) }
 
-    @Test func `an engine sends to the network once, then answers from the cache until the entry is stale`()
+    @Test func `sends to the network once, then answers from the cache until the entry is stale`()
         async throws
     {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
@@ -30,7 +30,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an engine finds its stored responses after a restart`() async throws {
+    @Test func `finds its stored responses after a restart`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         let first = temporary.engine(transport, clock: clock)
         _ = try await first.send(Request("http://h/"))
@@ -40,7 +40,7 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `an engine validates a stale entry with both validators, and uses the new freshness`() async throws {
+    @Test func `validates a stale entry with both validators, and uses the new freshness`() async throws {
         let modified = date()
         let transport = StubTransport { request throws(TransportError) in
             request.headers[.ifNoneMatch] == "\"1\"" && request.headers[.ifModifiedSince] == modified
@@ -58,7 +58,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an engine does not accept a 304 for another representation`() async throws {
+    @Test func `does not accept a 304 for another representation`() async throws {
         let asked = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             let number = asked.withLock { number in
@@ -78,7 +78,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).headers[.eTag] == "\"3\"")
     }
 
-    @Test func `an engine does not accept a 304 for an older representation`() async throws {
+    @Test func `does not accept a 304 for an older representation`() async throws {
         let dates = [date(), HTTPDate.text(of: clock.milliseconds - 86_400_000)]
         let isBack = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
@@ -98,7 +98,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .revalidate)).source == .revalidated)
     }
 
-    @Test func `an engine replaces an entry that the server has changed`() async throws {
+    @Test func `replaces an entry that the server has changed`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
             let number = count.withLock { number in
@@ -115,7 +115,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
-    @Test func `an engine uses the app's maxAge where the server sets none`() async throws {
+    @Test func `uses the app's maxAge where the server sets none`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         let request = Request("http://h/", cache: .automatic(maxAge: .seconds(10)))
@@ -126,14 +126,14 @@ import Testing
         #expect(try await engine.send(request).source == .network)
     }
 
-    @Test func `an engine does not apply the app's maxAge to an error status`() async throws {
+    @Test func `does not apply the app's maxAge to an error status`() async throws {
         let engine = temporary.engine(StubTransport(status: 404), clock: clock)
         let request = Request("http://h/", cache: .automatic(maxAge: .seconds(60)))
         _ = try await engine.send(request)
         #expect(try await engine.send(request).source == .network)
     }
 
-    @Test func `an engine purges the entry of a request`() async throws {
+    @Test func `purges the entry of a request`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         _ = try await engine.send(Request("http://h/?a=1&b=2"))
         let (one, other) = (Request("http://h/?a=1&b=2"), Request("http://h/?b=2&a=1"))
@@ -143,7 +143,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/?a=1&b=2")).source == .network)
     }
 
-    @Test func `an engine requests an invalidated entry again, with its stored validator`() async throws {
+    @Test func `requests an invalidated entry again, with its stored validator`() async throws {
         let transport = StubTransport { request in
             guard request.headers[.ifNoneMatch] == nil else { return .stub(status: 304, headers: [.eTag: "\"a\""]) }
             return .stub(headers: [.cacheControl: "max-age=60", .eTag: "\"a\""])
@@ -156,7 +156,7 @@ import Testing
         #expect(try await !engine.invalidate(Request("http://h/other")))
     }
 
-    @Test func `an engine does not validate the type of a response without a body`() async throws {
+    @Test func `does not validate the type of a response without a body`() async throws {
         let transport = StubTransport()
         var configuration = Engine.Configuration(testing: transport)
         configuration.headers = [.contentType: "application/vnd.api+json"]
@@ -175,7 +175,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine stores no response that the server or the request forbids`() async throws {
+    @Test func `stores no response that the server or the request forbids`() async throws {
         let cases: [(HTTPFields, Request)] = [
             ([.cacheControl: "no-store"], Request("http://h/1")),
             ([.cacheControl: "max-age=60"], Request("http://h/2", cache: .noStore)),
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: [CachePolicy.reload, .revalidate, .staleWhileRevalidate], forbidding)
-    func `an engine removes an entry where a newer response may not be stored`(policy: CachePolicy, headers: HTTPFields)
+    func `removes an entry where a newer response may not be stored`(policy: CachePolicy, headers: HTTPFields)
         async throws
     {
         let engine = temporary.engine(changing(headers), clock: clock)
@@ -226,7 +226,7 @@ import Testing
     ]
 
     @Test(arguments: reloads, [forbidding[0], HTTPFields()])
-    func `an engine leaves an entry that a newer response does not replace`(reload: Reload, headers: HTTPFields)
+    func `leaves an entry that a newer response does not replace`(reload: Reload, headers: HTTPFields)
         async throws
     {
         let engine = temporary.engine(changing(status: reload.status, headers), clock: clock)
@@ -238,7 +238,7 @@ import Testing
 
     typealias Reload = (method: HTTPRequest.Method, status: Int, policy: CachePolicy)
 
-    @Test func `an engine answers a HEAD from a stored GET, without its body`() async throws {
+    @Test func `answers a HEAD from a stored GET, without its body`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         let engine = temporary.engine(transport, clock: clock)
         _ = try await engine.send(Request("http://h/"))
@@ -246,13 +246,13 @@ import Testing
         #expect(head.source == .cache && head.body.isEmpty)
     }
 
-    @Test func `an engine does not use a HEAD's response for a GET`() async throws {
+    @Test func `does not use a HEAD's response for a GET`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         _ = try await engine.send(Request("http://h/", method: .head))
         #expect(try await engine.send(Request("http://h/")).source == .network)
     }
 
-    @Test func `an engine answers 504 if only the cache may answer and no response is stored`() async throws {
+    @Test func `answers 504 if only the cache may answer and no response is stored`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         let nothing = try await engine.send(Request("http://h/", cache: .cacheOnly))
@@ -265,7 +265,7 @@ import Testing
     @Test(arguments: [
         Request("http://h/", cache: .cacheOnly), Request("http://h/", headers: [.cacheControl: "only-if-cached"]),
     ])
-    func `an engine fails a typed call with notStored if nothing is stored`(request: Request) async throws {
+    func `fails a typed call with notStored if nothing is stored`(request: Request) async throws {
         let engine = temporary.engine(StubTransport(), clock: clock)
         let error = await #expect(throws: ConnectionError.self) {
             _ = try await engine.send(request.decoding([Int].self))
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: [503, nil] as [Int?])
-    func `an engine falls back to the cache when the network fails, where the policy allows it`(status: Int?)
+    func `falls back to the cache when the network fails, where the policy allows it`(status: Int?)
         async throws
     {
         let isDown = Guarded(false)
@@ -294,7 +294,7 @@ import Testing
         #expect(automatic?.status.code == status)
     }
 
-    @Test func `an engine reports a fresh stored response as fresh even if it replaces an error`() async throws {
+    @Test func `reports a fresh stored response as fresh even if it replaces an error`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ in
             isDown.withLock { $0 } ? .stub(status: 503) : .stub(headers: [.cacheControl: "max-age=60"])
@@ -308,7 +308,7 @@ import Testing
         #expect(try await engine.send(request).source == .stale)
     }
 
-    @Test func `an engine does not fall back to an entry that must be revalidated`() async throws {
+    @Test func `does not fall back to an entry that must be revalidated`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ throws(TransportError) in
             guard isDown.withLock({ $0 }) else { return .stub(headers: [.cacheControl: "max-age=1, must-revalidate"]) }
@@ -321,14 +321,14 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .networkElseCache)).status == .serviceUnavailable)
     }
 
-    @Test func `an engine does not treat an entry from the future as fresh`() async throws {
+    @Test func `does not treat an entry from the future as fresh`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         _ = try await engine.send(Request("http://h/"))
         clock.advance(by: -86400)
         #expect(try await engine.send(Request("http://h/")).source == .network)
     }
 
-    @Test func `an engine never uses the network if only the cache may answer`() async throws {
+    @Test func `never uses the network if only the cache may answer`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
         for headers in [[.range: "bytes=0-1"], [.cacheControl: "no-store, only-if-cached"]] as [HTTPFields] {
@@ -339,7 +339,7 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `an engine serves a stale entry and revalidates it afterwards`() async throws {
+    @Test func `serves a stale entry and revalidates it afterwards`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=1"], body: "\(count.withLock { $0 += 1; return $0 })")
@@ -354,7 +354,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
-    @Test func `an engine waits no longer for revalidations when the waiting task is canceled`() async throws {
+    @Test func `waits no longer for revalidations when the waiting task is canceled`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=1"]), clock: clock)
         let request = Request("http://h/", cache: .staleWhileRevalidate)
         _ = try await engine.send(request)
@@ -370,7 +370,7 @@ import Testing
         #expect(engine.activity.counts.refreshing == 0)
     }
 
-    @Test func `an engine separates users, in memory and on disk`() async throws {
+    @Test func `separates users, in memory and on disk`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=60"], body: request.headers[.authorization] ?? request.url)
         }
@@ -385,7 +385,7 @@ import Testing
         }
     }
 
-    @Test func `an engine leaves no secret on disk`() async throws {
+    @Test func `leaves no secret on disk`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60", .setCookie: "sid=s3cret"])
         let engine = temporary.engine(transport, clock: clock)
         var request = Request("http://me:s3cret@h/?access_token=s3cret", parameters: ["password": "s3cret"])
@@ -397,7 +397,7 @@ import Testing
         #expect(try temporary.bytes().range(of: Data("http://h/".utf8)) != nil)
     }
 
-    @Test func `an engine sends user info as basic credentials, and its own headers where the request has none`()
+    @Test func `sends user info as basic credentials, and its own headers where the request has none`()
         async throws
     {
         let transport = StubTransport()
@@ -409,7 +409,7 @@ import Testing
         #expect(sent.headers[.userAgent] == "Diamond")
     }
 
-    @Test func `an engine counts requests on the wire, and ends at zero`() async throws {
+    @Test func `counts requests on the wire, and ends at zero`() async throws {
         let (gate, entered) = (Gate(), Gate())
         let transport = StubTransport { _ async throws(TransportError) in
             entered.open()
@@ -425,7 +425,7 @@ import Testing
         #expect(engine.activity.inFlight == 0)
     }
 
-    @Test func `an engine cancels requests of a key, however they were written, and no others`() async throws {
+    @Test func `cancels requests of a key, however they were written, and no others`() async throws {
         let engine = temporary.engine(StubTransport.silent(), clock: clock)
         let request = Request("http://h/a", parameters: ["b": 1, "c": 2])
         let same = [request, Request("http://h/a?c=2&b=1")].map { engine.start($0) }
@@ -437,7 +437,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine cancels by key even while its provider delays another request's identity`() async throws {
+    @Test func `cancels by key even while its provider delays another request's identity`() async throws {
         /// Returns no identity, and does not answer for one request.
         struct HangingProvider: CredentialProvider {
             let gate: Gate
@@ -464,7 +464,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an engine refuses a malformed request with the place and the remedy`() async {
+    @Test func `refuses a malformed request with the place and the remedy`() async {
         let engine = temporary.engine(StubTransport(), clock: clock)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/%zz")) }
         #expect(error?.code == .badRequest)

@@ -54,7 +54,7 @@ import Testing
     private static let lost = TransportError(.connectionLost, "lost", serverMayHaveActed: true)
     private static let refused = TransportError(.cannotConnect, "refused")
 
-    @Test func `an exchange is retried after a delay, and reports the earlier attempts`() async throws {
+    @Test func `is retried after a delay, and reports the earlier attempts`() async throws {
         let transport = transport(.success(503), .failure(Self.refused), .success(200))
         let engine = engine(transport)
         let task = Task { try await engine.send(Request("http://h/")) }
@@ -82,7 +82,7 @@ import Testing
         #expect(error.attempts.map(\.reason?.code) == [.connectionClosed, .interrupted, .attemptsUsed])
     }
 
-    @Test func `an exchange reports all attempts, including those that its policy does not count`() async throws {
+    @Test func `reports all attempts, including those that its policy does not count`() async throws {
         let engine = engine(transport(.failure(Self.refused))) { $0.draw = { 0 } }
         let error = try #require(await caught { try await engine.send(Request("http://h/")) })
         #expect(error.attempts.count == 6)
@@ -131,7 +131,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an exchange ends at its deadline, and each of its attempts at the attempt timeout`() async throws {
+    @Test func `ends at its deadline, and each of its attempts at the attempt timeout`() async throws {
         let transport = StubTransport.silent()
         let engine = engine(transport)
         var request = Request("http://h/")
@@ -164,7 +164,7 @@ import Testing
             ([.failure(lost), .failure(lost), .success(200)], [false, true, false]),
             ([.success(503), .success(200)], [false, false]),
         ] as [([Result<Int, TransportError>], [Bool])])
-    func `an exchange is retried over a new connection where a reused one was closed`(
+    func `is retried over a new connection where a reused one was closed`(
         answers: [Result<Int, TransportError>],
         areNew: [Bool]
     ) async throws {
@@ -184,7 +184,7 @@ import Testing
     ]
 
     @Test(arguments: limits, [Result<Int, TransportError>.success(503), .failure(refused)])
-    func `an exchange waits for the permit of a retry only while the retry may begin`(
+    func `waits for the permit of a retry only while the retry may begin`(
         limit: (policy: RetryPolicy, rest: Int),
         outcome: Result<Int, TransportError>
     ) async throws {
@@ -253,7 +253,7 @@ import Testing
         #expect(error.code == .cancelled && error.attempts.count == 1)
     }
 
-    @Test func `an exchange obeys Retry-After, and returns the response if the time is too long`()
+    @Test func `obeys Retry-After, and returns the response if the time is too long`()
         async throws
     {
         let answers = Guarded(["2", "60"])
@@ -268,7 +268,7 @@ import Testing
         #expect(response.attempts.map(\.reason?.code) == [.retryAfter, .retryAfterTooLong])
     }
 
-    @Test func `an exchange is not retried after too many retries`() async throws {
+    @Test func `is not retried after too many retries`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport) { $0.draw = { 0 } }
         var reasons: [RetryReason.Code?] = []
@@ -282,7 +282,7 @@ import Testing
         #expect(try await engine.send(Request("http://other/")).attempts.last?.reason?.code == .attemptsUsed)
     }
 
-    @Test func `an exchange is retried no more often than the engine's budget allows`() async throws {
+    @Test func `is retried no more often than the engine's budget allows`() async throws {
         let transport = transport(.success(503))
         let engine = engine(transport) { configuration in
             configuration.draw = { 0 }
@@ -293,7 +293,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an exchange does not begin while the circuit breaker is open, until a probe succeeds`() async throws {
+    @Test func `does not begin while the circuit breaker is open, until a probe succeeds`() async throws {
         let transport = transport(.failure(Self.refused))
         let engine = engine(transport) { configuration in
             configuration.circuit = CircuitPolicy(minimumCalls: 3)
@@ -322,7 +322,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an exchange uses the retry policy of its request, through redirects too`() async throws {
+    @Test func `uses the retry policy of its request, through redirects too`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h/" ? .stub(status: 302, headers: [.location: "/b"]) : .stub(status: 503)
         }

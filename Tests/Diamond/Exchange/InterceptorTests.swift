@@ -81,7 +81,7 @@ import Testing
 
     // MARK: Permits
 
-    @Test func `an interceptor may send a request while it transforms, even at a width of 1`() async throws {
+    @Test func `may send a request while it transforms, even at a width of 1`() async throws {
         let box = Guarded<Engine?>(nil)
         defer { box.withLock { $0 = nil } }
         let transport = StubTransport(headers: Self.fresh, body: "1")
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test func `an interceptor changes each attempt after the interceptor before it`() async throws {
+    @Test func `changes each attempt after the interceptor before it`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.userAgent] == "1a" else { return .stub(headers: Self.fresh) }
             throw TransportError(.cannotConnect, "away", serverMayHaveActed: false)
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `an interceptor adds no credential for another origin after a redirect`() async throws {
+    @Test func `adds no credential for another origin after a redirect`() async throws {
         let transport = Self.redirecting(to: "http://other/3?token=theirs")
         let signer = ClosureInterceptor(adapting: { request, _ in
             for place in [Place.header, .ownHeader, .query] { place.put(in: &request) }
@@ -235,7 +235,7 @@ import Testing
         #expect(body == Data("1".utf8))
     }
 
-    @Test func `an interceptor changes neither secrets nor the body of a request to another origin`() async throws {
+    @Test func `changes neither secrets nor the body of a request to another origin`() async throws {
         let transport = Self.redirecting(to: "http://other/3?token=theirs")
         let signer = ClosureInterceptor(adapting: { request, _ in
             request.url = request.url.replacing("=theirs", with: "=ours")
@@ -399,7 +399,7 @@ import Testing
         #expect(canceled?.code == .cancelled)
     }
 
-    @Test func `an interceptor validates a redirect only if it cannot be followed`() async throws {
+    @Test func `validates a redirect only if it cannot be followed`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             switch request.url {
             case "http://h/1": .stub(status: 302, headers: [.location: "/2"])
@@ -425,7 +425,7 @@ import Testing
 
     // MARK: Results
 
-    @Test func `an interceptor transforms each delivered response, and not the stored one`() async throws {
+    @Test func `transforms each delivered response, and not the stored one`() async throws {
         let engine = engine(
             StubTransport(headers: Self.fresh, body: "b"),
             [
@@ -444,7 +444,7 @@ import Testing
         #expect(error?.code == .intercepted && error?.response?.text == "b")
     }
 
-    @Test func `an interceptor may change the error for the caller by its response`() async throws {
+    @Test func `may change the error for the caller by its response`() async throws {
         let engine = engine(
             StubTransport(status: 422, body: "name is missing"),
             [
@@ -488,7 +488,7 @@ import Testing
         }
     }
 
-    @Test func `an interceptor receives every error before the caller does`() async {
+    @Test func `receives every error before the caller does`() async {
         let transport = StubTransport { request throws(TransportError) in
             .stub(status: request.url.hasSuffix("404") ? 404 : 200, headers: Self.fresh, body: "bad")
         }
@@ -524,7 +524,7 @@ import Testing
             heard.withLock { $0 } == ["badStatus", "undecodable", "undecodable", "undecodable", "dependencyFailed"])
     }
 
-    @Test func `an interceptor receives no canceled request`() async throws {
+    @Test func `receives no canceled request`() async throws {
         let (count, gate) = (Guarded(0), Gate())
         let transport = StubTransport.silent { gate.open() }
         let engine = engine(transport, [ClosureInterceptor(failing: { _ in count.withLock { $0 += 1 } })])

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A partial response") struct PartialResponseTests {
-    @Test func `a partial response takes its newest part's fields, except Content-Length and Content-Range`() throws {
+    @Test func `takes its newest part's fields, except Content-Length and Content-Range`() throws {
         let head = ReceivedResponse(
             status: .ok,
             headers: [
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [(false, false), (true, false), (false, true)])
-    func `a partial response is personal if one of its parts is personal`(first: Bool, rest: Bool) throws {
+    func `is personal if one of its parts is personal`(first: Bool, rest: Bool) throws {
         let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
         let head = ReceivedResponse(
             status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, isPersonal: first)
@@ -44,7 +44,7 @@ import Testing
         #expect(partial.completed(by: next).isPersonal == (first || rest))
     }
 
-    @Test func `a partial response lists the adapted headers of all its parts`() throws {
+    @Test func `lists the adapted headers of all its parts`() throws {
         let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
         let head = ReceivedResponse(
             status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, adaptedHeaders: ["a"])

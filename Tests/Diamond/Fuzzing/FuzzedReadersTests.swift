@@ -10,7 +10,7 @@ import Testing
         return (files ?? []).sorted { $0.path < $1.path }.compactMap { try? Array(Data(contentsOf: $0)) }
     }()
 
-    @Test func `a parser of outside text reads an accepted value back from its written form, for any input`() {
+    @Test func `reads an accepted value back from its written form, for any input`() {
         #expect(Self.inputs.count > 50)
         for input in Self.inputs {
             let failure = FuzzedReaders.failure(of: input)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
-    func `a parser of outside text reads an accepted value back, for inputs changed at random`() throws {
+    func `reads an accepted value back, for inputs changed at random`() throws {
         var changes = try #require(InputChanges(of: Self.inputs, random: SplitMix(state: Effort.seed)))
         for _ in 0..<Effort.rounds(20_000, soaking: 5_000_000) {
             let input = changes.next()

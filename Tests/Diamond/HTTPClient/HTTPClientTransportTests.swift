@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(.enabled(if: TLSServer.executable != nil))
-    func `a transport over the app's HTTPClient reports an untrusted certificate`() async throws {
+    func `reports an untrusted certificate`() async throws {
         let server = try await TLSServer(TLSServer.Identity())
         try await Self.run { client, _ in
             let transport = HTTPClientTransport(client)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a transport over the app's HTTPClient does not shut the client down when it is closed`() async throws {
+    @Test func `does not shut the client down when it is closed`() async throws {
         try await Self.run { client, server in
             for _ in 0..<2 {
                 let transport = HTTPClientTransport(client)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a transport over the app's HTTPClient asks for no coding if the client decodes nothing`() async throws {
+    @Test func `asks for no coding if the client decodes nothing`() async throws {
         try await Self.run { client, server in
             let transport = HTTPClientTransport(client)
             let echo = try Echo(try await transport.get(server.url("wire/echo")).body)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [[:], [.acceptEncoding: "gzip"]] as [HTTPFields])
-    func `a transport over the app's HTTPClient removes the coding fields of a decoded body`(headers: HTTPFields)
+    func `removes the coding fields of a decoded body`(headers: HTTPFields)
         async throws
     {
         try await Self.run(decompression: .enabled(limit: .none)) { client, server in
@@ -77,7 +77,7 @@ import Testing
 
     /// A short and a long body of the redirect: async-http-client reads a short body before it follows the redirect.
     @Test(arguments: [0, 10_000])
-    func `a transport over the app's HTTPClient requires a client that follows no redirects`(length: Int) async throws {
+    func `requires a client that follows no redirects`(length: Int) async throws {
         let isFollowed = Guarded(false)
         let target = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -94,7 +94,7 @@ import Testing
         #expect(isFollowed.withLock { $0 } == false)
     }
 
-    @Test func `a transport over the app's HTTPClient reports that the client was shut down`() async throws {
+    @Test func `reports that the client was shut down`() async throws {
         let client = HTTPClient()
         try await client.shutdown().get()
         let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: "http://127.0.0.1/"))
@@ -102,7 +102,7 @@ import Testing
         #expect(error?.serverMayHaveActed == false)
     }
 
-    @Test func `a transport over the app's HTTPClient obeys the timeouts`() async throws {
+    @Test func `obeys the timeouts`() async throws {
         let server = try RawServer { connection in _ = connection.readRest() }
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.read = .milliseconds(50)
@@ -116,7 +116,7 @@ import Testing
 
 @Suite("A transport over its own HTTPClient", .timeLimit(.minutes(5))) struct OwnHTTPClientTests {
     @Test(arguments: [(HTTPRequest.Method.head, "200 OK"), (.head, "304 Not Modified"), (.get, "304 Not Modified")])
-    func `a transport over its own HTTPClient accepts a coding field of a response without a body`(
+    func `accepts a coding field of a response without a body`(
         method: HTTPRequest.Method, status: String
     ) async throws {
         let server = try RawServer(
@@ -128,7 +128,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `a transport over its own HTTPClient reports a TLS failure as unsent`() async throws {
+    @Test func `reports a TLS failure as unsent`() async throws {
         let server = try RawServer { connection in connection.write("HTTP/1.1 400 Bad Request\r\n\r\n") }
         let transport = HTTPClientTransport()
         let url = server.base.replacing("http://", with: "https://")
@@ -138,7 +138,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `a transport over its own HTTPClient repeats a request at most once`() async throws {
+    @Test func `repeats a request at most once`() async throws {
         let count = Guarded(0)
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a transport over its own HTTPClient closes its connections when it ends`(isClosed: Bool) async throws {
+    func `closes its connections when it ends`(isClosed: Bool) async throws {
         let hasEnded = Gate()
         let server = try RawServer { connection in
             _ = connection.readHead()
@@ -169,7 +169,7 @@ import Testing
 
     #if os(Linux)
     @Test(arguments: [true, false])
-    func `a transport over its own HTTPClient stops its thread when it ends`(isClosed: Bool) async throws {
+    func `stops its thread when it ends`(isClosed: Bool) async throws {
         var transport: HTTPClientTransport? = HTTPClientTransport()
         let loop = try #require(transport?.owner.loop())
         let name = try #require(try await loop.submit { ProcessUsage.threadName }.get())

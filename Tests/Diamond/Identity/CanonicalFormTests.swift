@@ -55,7 +55,7 @@ import Testing
                 Request("http://h/", method: .query, body: .json(["a": 1, "b": [1.0, 2e0]])),
                 Request("http://h/", method: .query, body: .json(["b": [1, 2], "a": 1]))
             ),
-        ] as [(Request, Request)]) func `the canonical form is equal for equivalent requests`(
+        ] as [(Request, Request)]) func `is equal for equivalent requests`(
             left: Request, right: Request
         ) throws
     {
@@ -108,14 +108,14 @@ import Testing
             (Request("http://h/?token=a"), Request("http://h/?token=b")),
             (Request("http://a:b@h/"), Request("http://a:c@h/")),
             (Request("http://h/", headers: [.cookie: "a=1"]), Request("http://h/")),
-        ] as [(Request, Request)]) func `the canonical form differs for different requests`(
+        ] as [(Request, Request)]) func `differs for different requests`(
             left: Request, right: Request
         ) throws
     {
         #expect(try Self.form(left) != Self.form(right))
     }
 
-    @Test func `the canonical form has no credential in plain form`() throws {
+    @Test func `has no credential in plain form`() throws {
         var request = Request("http://me:s3cret@h/?token=s3cret&Api_Key=s3cret", parameters: ["password": "s3cret"])
         request.headers = [.authorization: "s3cret", .cookie: "a=s3cret"]
         request.headers.append(try HTTPField(checking: "X-API-Key", "s3cret"))
@@ -132,7 +132,7 @@ import Testing
         Request("http://h/", headers: [HTTPField.Name("PRIVATE-TOKEN") ?? .accept: "s3cret"]),
         Request("http://h/", headers: [HTTPField.Name("apikey") ?? .accept: "s3cret"]),
         Request("http://h/", headers: [HTTPField.Name("X-Session-Id") ?? .accept: "s3cret"]),
-    ]) func `the canonical form hides credentials recognized by their names, at every place`(request: Request) throws {
+    ]) func `hides credentials recognized by their names, at every place`(request: Request) throws {
         let wire = try WireRequest(request)
         #expect(try !Self.form(request).contains("s3cret"))
         #expect(try Self.form(request).contains("secret-"))
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: ["http://h/?", "http://h/?a&", "http://h/?a=1&"], [nil, "user-42"])
-    func `the canonical form does not take an empty query item for a secret that is added after it`(
+    func `does not take an empty query item for a secret that is added after it`(
         url: String, identity: String?
     ) throws {
         var request = Request(url)
@@ -153,7 +153,7 @@ import Testing
         #expect(lines.filter { $0.hasPrefix("secret-") }.count == (identity == nil ? 1 : 0))
     }
 
-    @Test func `the canonical form depends on the store's secret only where there are credentials`() throws {
+    @Test func `depends on the store's secret only where there are credentials`() throws {
         let other = KeyRules()
         let open = Request("http://h/?a=1")
         let closed = Request("http://h/?token=1")
@@ -161,7 +161,7 @@ import Testing
         #expect(try CanonicalForm(of: closed, rules: other).text != Self.form(closed))
     }
 
-    @Test func `the canonical form has no line for a line break in a header`() throws {
+    @Test func `has no line for a line break in a header`() throws {
         var request = Request("http://h/")
         request.headers.append(HTTPField(name: .accept, lenientValue: Array("a\r\nmethod POST".utf8)))
         #expect(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("JSON") struct JSONTests {
     @Test(arguments: ["arrays", "french", "structures", "unicode", "values", "weird"])
-    func `JSON is written as the reference vectors of RFC 8785 say`(name: String) throws {
+    func `is written as the reference vectors of RFC 8785 say`(name: String) throws {
         let input = try JSONValue(reading: Fixture.bytes("JCS/input/\(name).json"))
         #expect(try JSONWriter.text(of: Self.rounded(input)) == Fixture.bytes("JCS/output/\(name).json"))
     }
@@ -86,7 +86,7 @@ import Testing
         arguments: [
             ("1.0", 1), ("-0", 0), ("1e3", 1000), ("100e-2", 1), ("9223372036854775807", .integer(.max)),
             ("0.1", 0.1), ("1E+2", 100), ("\"\\ud83d\\ude00\\/\"", "😀/"), (" [ ] ", []), ("{ }", [:]), ("null", nil),
-        ] as [(String, JSONValue)]) func `JSON is parsed`(text: String, value: JSONValue) throws
+        ] as [(String, JSONValue)]) func `is parsed`(text: String, value: JSONValue) throws
     {
         #expect(try JSONValue(reading: text.utf8) == value)
     }
@@ -98,7 +98,7 @@ import Testing
         #expect(throws: Never.self) { try JSONValue(reading: fine) }
     }
 
-    @Test func `JSON may begin with a byte order mark`() throws {
+    @Test func `may begin with a byte order mark`() throws {
         #expect(try JSONValue(reading: [0xEF, 0xBB, 0xBF] + Array("[1]".utf8)) == [1])
     }
 

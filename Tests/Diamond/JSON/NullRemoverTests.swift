@@ -19,7 +19,7 @@ import Testing
             #"{"a":1.0,"b":9007199254740993,"c":1e400,"d":"\u00fc"}"#
         ),
         ("{}", "{}"), ("[ ]", "[]"), (" [ 1 , true ]\n", "[1,true]"),
-    ]) func `JSON without its nulls keeps every other byte except white space`(text: String, result: String) {
+    ]) func `keeps every other byte except white space`(text: String, result: String) {
         #expect(removed(text) == result)
     }
 
@@ -30,11 +30,11 @@ import Testing
         "{}{}",
         #"{"a":null "b":1}"#,
         String(repeating: "[", count: 100_000),
-    ]) func `JSON without its nulls is nil for invalid JSON`(text: String) {
+    ]) func `is nil for invalid JSON`(text: String) {
         #expect(removed(text) == nil)
     }
 
-    @Test func `JSON without its nulls equals the usual parser's value without nulls`() throws {
+    @Test func `equals the usual parser's value without nulls`() throws {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<2_000 {
             let value = Self.value(&random, depth: 0)

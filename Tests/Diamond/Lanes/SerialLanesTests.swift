@@ -22,7 +22,7 @@ import Testing
 
     private func flying(_ urls: [String]) async { await untilTrue { server.flying == urls } }
 
-    @Test func `serial lanes keep their order, through answers from the cache and failures`() async throws {
+    @Test func `keep their order, through answers from the cache and failures`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             if request.url.hasSuffix("3") { throw TransportError(.cannotConnect, "nobody there") }
             return .stub(headers: [.cacheControl: "max-age=3600"])
@@ -49,7 +49,7 @@ import Testing
         await untilTrue { order.withLock { $0.count } == 20 }
     }
 
-    @Test func `serial lanes send one request at a time while another lane sends several`() async {
+    @Test func `send one request at a time while another lane sends several`() async {
         let engine = engine(["api": .serial, "images": LaneLimits(width: 4)])
         let (answers, images) = (Guarded<[String]>([]), Guarded(0))
         let urls = (0..<3).map { "http://h/\($0)" }
@@ -73,7 +73,7 @@ import Testing
         await untilTrue { images.withLock { $0 } == 4 }
     }
 
-    @Test func `serial lanes keep their order when a request in the middle is canceled`() async throws {
+    @Test func `keep their order when a request in the middle is canceled`() async throws {
         let engine = engine(["api": .serial])
         let connections = (0..<4).map { engine.start(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
@@ -103,7 +103,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `serial lanes fail a request whose dependency is against their order`() async throws {
+    @Test func `fail a request whose dependency is against their order`() async throws {
         let engine = engine(["api": .serial])
         let connections = (0..<4).map { engine.start(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `serial lanes fail a request of a dependency cycle through two lanes`() async throws {
+    @Test func `fail a request of a dependency cycle through two lanes`() async throws {
         let engine = engine(["api": .serial, "images": .serial])
         let api = (0..<3).map { engine.start(Request("http://api/\($0)", "api")) }
         let images = (0..<3).map { engine.start(Request("http://images/\($0)", "images")) }
@@ -138,7 +138,7 @@ import Testing
         for connection in [api[1], api[2], images[2]] { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `serial lanes let a request pass an earlier one that depends on it through another lane`() async throws {
+    @Test func `let a request pass an earlier one that depends on it through another lane`() async throws {
         let engine = engine(["api": .serial, "images": .serial])
         let (first, second) = (engine.connection(for: Request("http://api/0", "api")), Request("http://api/1", "api"))
         let image = engine.connection(for: Request("http://images/0", "images"))
@@ -156,7 +156,7 @@ import Testing
         #expect(try await image.response.status == .ok)
     }
 
-    @Test func `serial lanes detect a dependency cycle across canceled requests`() async throws {
+    @Test func `detect a dependency cycle across canceled requests`() async throws {
         let engine = engine(["api": .serial])
         let awaited = engine.connection(for: Request("http://h/awaited"))
         let connections = (0..<4).map { engine.connection(for: Request("http://h/\($0)", "api")) }

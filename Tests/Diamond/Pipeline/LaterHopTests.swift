@@ -110,7 +110,7 @@ import Testing
     // MARK: The caller
 
     @Test(arguments: [303, 307, 308], Obstacle.allCases)
-    func `an unsent hop after a sent one fails as possibly sent`(status: Int, obstacle: Obstacle) async throws {
+    func `fails as possibly sent`(status: Int, obstacle: Obstacle) async throws {
         let transport = transport(status, obstacle)
         let engine = await engine(transport, obstacle)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(obstacle)) }
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, ["303 See Other", "307 Temporary Redirect"])
-    func `an unsent hop after a sent one fails as possibly sent over a real connection, too`(
+    func `fails as possibly sent over a real connection, too`(
         kind: TransportKind, status: String
     ) async throws {
         let target = try RawServer.refusedURL()
@@ -200,7 +200,7 @@ import Testing
     }.filter { $0.obstacle != .closed || $0.sender != .keptOnFailure }
 
     @Test(arguments: sendings, [303, 307])
-    func `an unsent hop after a sent one leaves a job without a key for review`(
+    func `leaves a job without a key for review`(
         _ sending: (obstacle: Obstacle, sender: Sender), status: Int
     )
         async throws
@@ -325,7 +325,7 @@ import Testing
     }
 
     @Test(arguments: [TransportError.Code.cannotConnect, .cannotResolveHost], Sender.allCases)
-    func `an unsent hop after a sent one costs an attempt, even if the network is lost by then`(
+    func `costs an attempt, even if the network is lost by then`(
         code: TransportError.Code,
         sender: Sender
     ) async throws {

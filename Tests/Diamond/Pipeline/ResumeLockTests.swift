@@ -11,7 +11,7 @@ import Testing
         ResumeLock(of: .entry(RequestKey(of: [number])), in: locks)
     }
 
-    @Test func `the lock of a partial response is held by one exchange at a time`() async {
+    @Test func `is held by one exchange at a time`() async {
         let (first, second) = (lock(), lock())
         #expect(first.acquire() && first.acquire())
         #expect(await !second.waitUntilFree())

@@ -35,7 +35,7 @@ import Testing
 
     private func flying(_ urls: String...) async { await untilTrue { server.flying == urls } }
 
-    @Test func `a shared exchange serves all callers of equal requests at the same time`() async throws {
+    @Test func `serves all callers of equal requests at the same time`() async throws {
         let engine = engine()
         let observation = observation(of: engine)
         let tasks = (0..<5).map { _ in Task { try await engine.send(Request("http://h/")) } }
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a shared exchange continues for the other callers when any caller cancels`(isConnection: Bool)
+    func `continues for the other callers when any caller cancels`(isConnection: Bool)
         async throws
     {
         let engine = engine()
@@ -74,7 +74,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `a shared exchange ends when the last caller has left`() async throws {
+    @Test func `ends when the last caller has left`() async throws {
         let hasEnded = Gate()
         let transport = StubTransport.silent { hasEnded.open() }
         let engine = temporary.engine(transport, clock: ManualClock())
@@ -176,7 +176,7 @@ import Testing
         for connection in [asked, confirmed, another] { _ = try await connection.response }
     }
 
-    @Test func `a shared exchange waits for its permit at the priority of its most urgent caller`() async throws {
+    @Test func `waits for its permit at the priority of its most urgent caller`() async throws {
         let engine = engine(width: 1)
         let observation = observation(of: engine)
         let first = engine.start(Request("http://h/1"))
@@ -200,7 +200,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `a shared exchange waits between attempts at the priority of its most urgent caller`() async throws {
+    @Test func `waits between attempts at the priority of its most urgent caller`() async throws {
         let (gate, isLost) = (Gate(), Guarded(false))
         let transport = StubTransport { request throws(TransportError) in
             guard request.url == "http://h/1" else { return try await server.transport.send(request) }
@@ -264,7 +264,7 @@ import Testing
         #expect(secrets.withLock { $0 } == ["slow"])
     }
 
-    @Test func `a shared exchange fails for all callers, and is not joined afterwards`() async throws {
+    @Test func `fails for all callers, and is not joined afterwards`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()

@@ -11,7 +11,7 @@ import Testing
 @Suite("An observable query", .timeLimit(.minutes(5))) @MainActor struct ObservedQueryTests {
     private let server = VersionServer()
 
-    @Test func `an observable query has the newest state while it runs, and keeps the last state`() async throws {
+    @Test func `has the newest state while it runs, and keeps the last state`() async throws {
         let engine = Engine(Engine.Configuration(testing: server.transport))
         let cities = ObservedQuery(engine.updates(Request("http://h/cities")))
         #expect(cities.value == nil && cities.error == nil && !cities.isFetching && !engine.queries.isObserved)

@@ -9,7 +9,7 @@ import Testing
         (Int.min, -1_000_000), (-1_000_001, -1_000_000), (-1_000_000, -1_000_000), (1_000_000, 1_000_000),
         (1_000_001, 1_000_000), (Int.max, 1_000_000),
     ])
-    func `a replay policy limits its priority to the range of the encoded form`(priority: Int, kept: Int) throws {
+    func `limits its priority to the range of the encoded form`(priority: Int, kept: Int) throws {
         var request = Request("https://a.example/", method: .put)
         request.replay = ReplayPolicy(.durable, priority: priority)
         var changed = request
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [(Int.min, 1), (0, 1), (1, 1), (1000, 1000), (1001, 1000), (Int.max, 1000)])
-    func `a replay policy limits its attempts to the range of the encoded form`(attempts: Int, kept: Int) throws {
+    func `limits its attempts to the range of the encoded form`(attempts: Int, kept: Int) throws {
         var request = Request("https://a.example/", method: .put)
         request.replay = ReplayPolicy(.durable, attempts: attempts)
         #expect(request.replay.attempts == kept)

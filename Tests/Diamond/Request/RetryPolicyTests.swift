@@ -45,7 +45,7 @@ import Testing
         #expect(try Request(json: Data(written.utf8)).retry == policy)
     }
 
-    @Test(arguments: texts.map(\.0)) func `a retry policy decodes to an equal policy, with any coder`(
+    @Test(arguments: texts.map(\.0)) func `decodes to an equal policy, with any coder`(
         policy: RetryPolicy
     ) throws {
         #expect(try JSONDecoder().decode(RetryPolicy.self, from: JSONEncoder().encode(policy)) == policy)
@@ -77,7 +77,7 @@ import Testing
         #expect(throws: RequestError.self) { try JSONDecoder().decode(RetryPolicy.self, from: Data(text.utf8)) }
     }
 
-    @Test func `a retry policy is bounded, however it is set`() {
+    @Test func `is bounded, however it is set`() {
         var policy = RetryPolicy(
             attempts: -1, baseDelay: .seconds(-1), deadline: .seconds(Int64.max), statuses: [200, 503])
         #expect(
@@ -90,7 +90,7 @@ import Testing
         #expect((policy.window, policy.attemptTimeout) == (.zero, .milliseconds(2)))
     }
 
-    @Test func `a retry policy has the documented defaults`() {
+    @Test func `has the documented defaults`() {
         let policy = RetryPolicy.default
         #expect((policy.attempts, policy.baseDelay, policy.throttledDelay) == (3, .milliseconds(50), .seconds(1)))
         #expect((policy.maxDelay, policy.retryAfterLimit, policy.window) == (.seconds(20), .seconds(5), .seconds(30)))
@@ -103,7 +103,7 @@ import Testing
             (nil, nil, 5, 4, nil), (10, nil, 5, 0, 10), (10, nil, 5, 4, 6), (10, nil, 12, 11, 0), (nil, 30, 5, 4, 25),
             (10, 30, 5, 0, 10), (10, 30, 5, 4, 6), (10, 30, 25, 4, 5), (10, 30, 31, 0, 0),
         ] as [(Int64?, Int64?, Int64, Int64, Int64?)])
-    func `a retry policy gives an attempt its unspent time, and no more than the deadline leaves`(
+    func `gives an attempt its unspent time, and no more than the deadline leaves`(
         timeout: Int64?, deadline: Int64?, elapsed: Int64, spent: Int64, limit: Int64?
     ) {
         let policy = RetryPolicy(
@@ -112,14 +112,14 @@ import Testing
         #expect(left == limit.map { .seconds($0) })
     }
 
-    @Test func `a retry policy is not part of the identity of a request`() throws {
+    @Test func `is not part of the identity of a request`() throws {
         let rules = CanonicalFormTests.rules
         let forms = try [nil, .never, Self.full].map { try CanonicalForm(of: Self.request($0), rules: rules) }
         #expect(Set(forms.map(\.bytes)).count == 1)
         #expect(Set(forms.map(\.key)).count == 1)
     }
 
-    @Test func `a retry policy is stored outside of its request, and copied on write`() {
+    @Test func `is stored outside of its request, and copied on write`() {
         #expect(MemoryLayout<RetryPolicy?>.size > 64, "small enough to stand in the request itself")
         var request = Self.request(Self.full)
         let copy = request

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a secret prints its name or a placeholder`() {
+    @Test func `prints its name or a placeholder`() {
         for secret in [Secret.secret("maps"), .unnamed("s3cret")] {
             var dumped = ""
             dump(secret, to: &dumped)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a secret is absent from the text of its request`() throws {
+    @Test func `is absent from the text of its request`() throws {
         var dumped = ""
         dump(Self.request, to: &dumped)
         let shown = ["\(Self.request)", String(reflecting: Self.request), dumped, "\([Self.request])"]
@@ -41,7 +41,7 @@ import Testing
         #expect(dumped.contains("maps"))
     }
 
-    @Test func `a secret is absent from the text of a transport request`() {
+    @Test func `is absent from the text of a transport request`() {
         let url = "https://s3cret:s3cret@h/a?password=s3cret"
         let body = Data("s3cret".utf8)
         let request = TransportRequest(url: url, headers: [.authorization: "s3cret"], body: .bytes(body))

@@ -21,11 +21,11 @@ import Testing
             ("gggggbbbbb", true), ("bbbbbggggg", false), ("bbbbbgggggb", true), ("bbbbbbbbbu", false),
             ("uuuuuuuuuuu", false), ("uuuuubbbbbbbbbb", true), ("gggggggggg", false),
         ] as [(String, Bool)])
-    func `a circuit breaker opens where half of ten or more results are failures`(outcomes: String, isOpen: Bool) {
+    func `opens where half of ten or more results are failures`(outcomes: String, isOpen: Bool) {
         #expect(Self.after(outcomes).isOpen(at: 2000) == isOpen)
     }
 
-    @Test func `a circuit breaker stays open as long as it is configured to`() {
+    @Test func `stays open as long as it is configured to`() {
         let policy = CircuitPolicy(minimumCalls: 1, window: .seconds(Int64.max), openTime: .seconds(Int64.max))
         var circuit = CircuitBreaker(policy)
         circuit.note(.bad, of: .pass, at: 1000)
@@ -33,7 +33,7 @@ import Testing
         #expect(circuit.admit(at: 1000) != .pass)
     }
 
-    @Test func `a circuit breaker forgets results older than its window`() {
+    @Test func `forgets results older than its window`() {
         var circuit = Self.after("bbbbbbbbb")
         circuit.note(.bad, of: .pass, at: 33_000)
         #expect(!circuit.isOpen(at: 33_000))
@@ -42,7 +42,7 @@ import Testing
     /// A breaker that opened at 900 ms, and allows a probe from 5900 ms on.
     static let open = after("bbbbbbbbbb")
 
-    @Test func `a circuit breaker refuses for five seconds, then lets one request through`() {
+    @Test func `refuses for five seconds, then lets one request through`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 900) == .refused(wait: .seconds(5)))
         #expect(circuit.admit(at: 5899) == .refused(wait: .milliseconds(1)))
@@ -51,7 +51,7 @@ import Testing
         #expect(circuit.admit(at: 5901) == .refused(wait: .milliseconds(4999)))
     }
 
-    @Test func `a circuit breaker closes when its probe succeeds, without earlier results`() {
+    @Test func `closes when its probe succeeds, without earlier results`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.good, of: .probe(1), at: 6100)
@@ -60,7 +60,7 @@ import Testing
         #expect(circuit.admit(at: 6200) == .pass)
     }
 
-    @Test func `a circuit breaker stays open when its probe fails`() {
+    @Test func `stays open when its probe fails`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.bad, of: .probe(1), at: 6100)
@@ -68,7 +68,7 @@ import Testing
         #expect(circuit.admit(at: 11_100) == .probe(2))
     }
 
-    @Test func `a circuit breaker probes again after a probe with an unknown result, or without a result`() {
+    @Test func `probes again after a probe with an unknown result, or without a result`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.unknown, of: .probe(1), at: 6100)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [.good, .bad, .unknown] as [ServerHealth])
-    func `a circuit breaker ignores the result of a probe after a later probe has begun`(health: ServerHealth) {
+    func `ignores the result of a probe after a later probe has begun`(health: ServerHealth) {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         #expect(circuit.admit(at: 11_000) == .probe(2))
@@ -87,7 +87,7 @@ import Testing
         #expect(circuit.admit(at: 11_200) == .pass)
     }
 
-    @Test func `a circuit breaker ignores the result of a probe that began before the breaker closed`() {
+    @Test func `ignores the result of a probe that began before the breaker closed`() {
         var circuit = Self.open
         #expect(circuit.admit(at: 6000) == .probe(1))
         #expect(circuit.admit(at: 11_000) == .probe(2))
@@ -98,7 +98,7 @@ import Testing
         #expect(circuit.isOpen(at: 16_300))
     }
 
-    @Test func `a circuit breaker ignores results of requests from before it opened`() {
+    @Test func `ignores results of requests from before it opened`() {
         var circuit = Self.open
         circuit.note(.good, of: .pass, at: 1000)
         #expect(circuit.isOpen(at: 1000))
@@ -118,13 +118,13 @@ import Testing
             (.midway(.bodyTooLarge), .unknown), (.sent(.badRequestBody), .unknown),
             (.unsent(.certificateRejected), .unknown), (.sent(.other), .unknown),
         ] as [(RetrySituation.AttemptResult, ServerHealth)])
-    func `a circuit breaker counts only results that depend on the server's health`(
+    func `counts only results that depend on the server's health`(
         outcome: RetrySituation.AttemptResult, health: ServerHealth
     ) {
         #expect(ServerHealth(outcome) == health)
     }
 
-    @Test(arguments: 0..<20) func `a circuit breaker keeps its guarantees over any sequence of events`(seed: Int) {
+    @Test(arguments: 0..<20) func `keeps its guarantees over any sequence of events`(seed: Int) {
         var random = SplitMix(state: UInt64(seed) + 1)
         var circuit = CircuitBreaker()
         var now: Int64 = 0

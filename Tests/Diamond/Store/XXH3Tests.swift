@@ -19,7 +19,7 @@ import Testing
         (2048, 0x54C734498ADAA943), (2049, 0xE77F64505C024F98), (131072, 0x7B09E6F147B9E032),
     ]
 
-    @Test(arguments: values) func `XXH3 has the reference's value for every kind of length`(count: Int, hash: UInt64) {
+    @Test(arguments: values) func `has the reference's value for every kind of length`(count: Int, hash: UInt64) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ 7) }
         #expect(bytes.withUnsafeBytes { XXH3.hash($0) } == hash)
         // At an odd address.
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 8, 16, 17, 128, 129, 240, 241, 1024, 1025, 3000])
-    func `XXH3 differs for each changed bit`(count: Int) {
+    func `differs for each changed bit`(count: Int) {
         var bytes = Data.noise(count)
         var hashes = [bytes.withUnsafeBytes { XXH3.hash($0) }]
         for bit in 0..<count * 8 {

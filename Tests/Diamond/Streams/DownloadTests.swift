@@ -59,7 +59,7 @@ import Testing
     // MARK: File
 
     @Test(arguments: TransportKind.allCases)
-    func `a download writes the whole file, and leaves no other file`(kind: TransportKind) async throws {
+    func `writes the whole file, and leaves no other file`(kind: TransportKind) async throws {
         try Data("old".utf8).write(to: file)
         let server = try await SampleServer.shared
         let engine = engine { $0.transport = kind.make() }
@@ -79,7 +79,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download may be empty`() async throws {
+    @Test func `may be empty`() async throws {
         let engine = engine { $0.transport = StubTransport(status: 204, body: "") }
         #expect(try await engine.download(Request("http://h/"), to: file).size == 0)
         #expect(try Data(contentsOf: file).isEmpty)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [nil, "bytes=0-4"] as [String?])
-    func `a download does not deliver a part that was not requested`(place: Place, range: String?) async throws {
+    func `does not deliver a part that was not requested`(place: Place, range: String?) async throws {
         let headers: HTTPFields = [.contentRange: "bytes 0-4/100000", .contentLength: "5"]
         let engine = engine { $0.transport = StubTransport(status: 206, headers: headers, body: "01234") }
         var request = Request("http://h/")
@@ -98,7 +98,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download asks for bytes without a coding, unless the request says otherwise`() async throws {
+    @Test func `asks for bytes without a coding, unless the request says otherwise`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         _ = try await engine.download(Request("http://h/"), to: file)
@@ -127,7 +127,7 @@ import Testing
         weak var kept: SharedObject?
     }
 
-    @Test func `a download retains none of the caller's objects when it has ended`() async throws {
+    @Test func `retains none of the caller's objects when it has ended`() async throws {
         let left = RemainingReferences()
         let rangeServer = RangeServer { $0.flows = [.broken(1_000_000)] }
         let engine = engine { $0.transport = rangeServer.transport }
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Resumption
 
-    @Test func `a download is resumed wherever it breaks`() async throws {
+    @Test func `is resumed wherever it breaks`() async throws {
         let rangeServer = RangeServer { $0.flows = [.broken(1_000_000), .broken(500_000)] }
         let engine = engine { $0.transport = rangeServer.transport }
         let download = try await engine.download(Request("http://h/"), to: file)
@@ -184,7 +184,7 @@ import Testing
     ]
 
     @Test(arguments: Place.allCases, courses)
-    func `a download is complete, whatever the server answers to the request for the rest`(
+    func `is complete, whatever the server answers to the request for the rest`(
         place: Place, answers: [Answer]
     ) async throws {
         let server = try ScriptedServer(answers)
@@ -195,7 +195,7 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Place.allCases) func `a download is resumed however long it has taken`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `is resumed however long it has taken`(place: Place) async throws {
         let clock = TestClock()
         let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10", "56789")])
         let engine = engine {
@@ -252,7 +252,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download removes the partial files of killed downloads in its directory`() async throws {
+    @Test func `removes the partial files of killed downloads in its directory`() async throws {
         let part = ".diamond-\(UUID().uuidString).part"
         let others = [".diamond-notes.part", ".\(UUID().uuidString).part", "a\(part)"]
         for name in [part] + others { _ = try folder.file(name, Data("old".utf8)) }
@@ -262,8 +262,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download removes the kept files that nobody has written for a week, and no newer ones`() async throws
-    {
+    @Test func `removes the kept files that nobody has written for a week, and no newer ones`() async throws {
         let names = (0..<2).map { _ in ".diamond-\(UUID().uuidString).kept" }
         for name in names { _ = try folder.file(name, Data("old".utf8)) }
         try FileManager.default.setAttributes(
@@ -294,7 +293,7 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Place.allCases) func `a download does not deliver an error response`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `does not deliver an error response`(place: Place) async throws {
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
         let error = await failure(engine, Request(server.url), to: place)
@@ -313,7 +312,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a download delivers a response that an interceptor accepts, within the caller's limit`(place: Place)
+    func `delivers a response that an interceptor accepts, within the caller's limit`(place: Place)
         async throws
     {
         let engine = engine {
@@ -346,7 +345,7 @@ import Testing
     ]
 
     @Test(arguments: Place.allCases, fiveBytes)
-    func `a download is no larger than the caller allows`(place: Place, answer: Answer) async throws {
+    func `is no larger than the caller allows`(place: Place, answer: Answer) async throws {
         let server = try ScriptedServer([answer])
         let engine = engine { $0.bodyLimit = 1 }
         #expect(await failure(engine, Request(server.url), to: place, limit: 4)?.code == .bodyTooLarge)
@@ -355,7 +354,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a download sends nothing where it cannot write`() async throws {
+    @Test func `sends nothing where it cannot write`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }
         try Data().write(to: file)
@@ -376,7 +375,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1_500_000])
-    func `a download fails at once where the disk is full, and leaves nothing`(room: Int) async throws {
+    func `fails at once where the disk is full, and leaves nothing`(room: Int) async throws {
         let rangeServer = RangeServer()
         let engine = engine { $0.transport = rangeServer.transport }
         let written = Guarded(0)

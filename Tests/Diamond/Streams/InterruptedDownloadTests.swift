@@ -55,7 +55,7 @@ import Testing
 
     // MARK: Continued
 
-    @Test(arguments: ["", "moved"]) func `an interrupted download is continued by the next engine`(path: String)
+    @Test(arguments: ["", "moved"]) func `is continued by the next engine`(path: String)
         async throws
     {
         let server = Self.server([.broken(6 << 20), .broken(Self.mebibyte)])
@@ -176,7 +176,7 @@ import Testing
             request: Request("http://h/", cache: .reload), leavesPart: true),
     ]
 
-    @Test(arguments: changes) func `an interrupted download begins again where its part does not fit`(change: Change)
+    @Test(arguments: changes) func `begins again where its part does not fit`(change: Change)
         async throws
     {
         let server = Self.server([.broken(6 << 20)])
@@ -214,7 +214,7 @@ import Testing
     enum Erasure: CaseIterable { case all, request, identity, host, cancel }
 
     @Test(arguments: Erasure.allCases, [false, true])
-    func `an interrupted download is erased with its file`(by erasure: Erasure, isRunning: Bool) async throws {
+    func `is erased with its file`(by erasure: Erasure, isRunning: Bool) async throws {
         let request = Self.request(identity: "user-42")
         let server = Self.server([isRunning ? .held(6 << 20) : .broken(6 << 20)])
         let engine = engine(server)

@@ -72,7 +72,7 @@ import Testing
     // MARK: Sharing
 
     @Test(arguments: [1, 2, 5])
-    func `a shared stream is requested once, and all readers receive the whole body`(count: Int) async throws {
+    func `is requested once, and all readers receive the whole body`(count: Int) async throws {
         let text = String(repeating: "abc", count: 1000)
         let engine = engine(text)
         let recorder = ActivityRecorder(engine.activity)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "anna"], [false, true])
-    func `a shared stream asks once for each reader's identity`(user: String?, hasSecret: Bool) async throws {
+    func `asks once for each reader's identity`(user: String?, hasSecret: Bool) async throws {
         let clerk = CountingProvider(user: Guarded(user))
         let engine = engine { $0.credentials = clerk }
         var request = Self.request
@@ -219,7 +219,7 @@ import Testing
 
     // MARK: Backpressure
 
-    @Test func `a shared stream waits for its slowest reader within its window`() async throws {
+    @Test func `waits for its slowest reader within its window`() async throws {
         let made = Guarded(0)
         let count = 64 << 20
         let engine = engine({ BodyStream(PatternStream(count: count) { made.withLock { $0 += Pattern.pieceSize } }) })
@@ -257,7 +257,7 @@ import Testing
 
     // MARK: Early ends
 
-    @Test(arguments: [0, 1]) func `a shared stream continues for the other reader when one is canceled before the head`(
+    @Test(arguments: [0, 1]) func `continues for the other reader when one is canceled before the head`(
         index: Int
     )
         async throws
@@ -273,7 +273,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream continues for the other reader when one stops reading`() async throws {
+    @Test func `continues for the other reader when one stops reading`() async throws {
         let count = 8 << 20
         let engine = engine({ BodyStream(PatternStream(count: count)) })
         let recorder = ActivityRecorder(engine.activity)
@@ -289,7 +289,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream ends when its last reader is canceled, and the next reader starts another stream`()
+    @Test func `ends when its last reader is canceled, and the next reader starts another stream`()
         async throws
     {
         let engine = engine()
@@ -307,7 +307,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream cancels its exchange when its last reader is canceled`() async throws {
+    @Test func `cancels its exchange when its last reader is canceled`() async throws {
         let hasEnded = Gate()
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport.silent { hasEnded.open() }
@@ -353,8 +353,7 @@ import Testing
         await ends(engine, recorder)
     }
 
-    @Test func `a shared stream is complete for each remaining reader, however many others are canceled`() async throws
-    {
+    @Test func `is complete for each remaining reader, however many others are canceled`() async throws {
         let text = String(repeating: "0123456789", count: 20_000)
         let engine = engine(text)
         let recorder = ActivityRecorder(engine.activity)

@@ -70,7 +70,7 @@ import Testing
     // MARK: Chunks
 
     @Test(arguments: [false, true], [false, true])
-    func `a large stored body is read chunk by chunk`(isSealed: Bool, isStale: Bool) async throws {
+    func `is read chunk by chunk`(isSealed: Bool, isStale: Bool) async throws {
         let server = try ScriptedServer([Self.first, Self.confirmation])
         let engine = try await engine(having: Request(server.url), isSealed: isSealed)
         if isStale { clock.advance(by: 61) }
@@ -88,7 +88,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a large stored body counts as a hit`() async throws {
+    @Test func `counts as a hit`() async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         _ = try await engine.download(Request(server.url), to: file)
@@ -98,7 +98,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a large stored body is not read for HEAD, and no further after its reader has stopped`() async throws {
+    @Test func `is not read for HEAD, and no further after its reader has stopped`() async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         try damage(3)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a large stored body is revalidated after a stream has read it, but before it is collected`(
+    func `is revalidated after a stream has read it, but before it is collected`(
         isConfirmed: Bool
     ) async throws {
         let mayAnswer = Gate()
@@ -146,7 +146,7 @@ import Testing
     // MARK: Damage
 
     @Test(arguments: [false, true])
-    func `a large stored body fails at a damaged chunk, and its entry is deleted`(isStale: Bool) async throws {
+    func `fails at a damaged chunk, and its entry is deleted`(isStale: Bool) async throws {
         let server = try ScriptedServer([Self.first] + (isStale ? [Self.confirmation] : []) + [Self.second])
         let engine = try await engine(having: Request(server.url))
         try damage(3)
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [0, 5])
-    func `a large stored body is requested again when its damage is found before its delivery`(
+    func `is requested again when its damage is found before its delivery`(
         isStale: Bool, chunk: Int
     )
         async throws

@@ -30,7 +30,7 @@ import Testing
         #expect(error?.code == .badSettings && transport.requests.isEmpty)
     }
 
-    @Test(arguments: ["", "a b", "a,b"]) func `a proxy is refused when an exception is not a host`(exception: String) {
+    @Test(arguments: ["", "a b", "a,b"]) func `is refused when an exception is not a host`(exception: String) {
         #expect(Proxy("http://h:1", exceptions: [exception]).refusal?.code == .badSettings)
         #expect(Proxy("socks5h://h:1", exceptions: ["h", ".h.x", "10.0.0.0/8", "*"]).refusal == nil)
     }
@@ -67,7 +67,7 @@ import Testing
         return Engine(configuration)
     }
 
-    @Test func `a proxy receives the request and its own password, which is a named secret`() async throws {
+    @Test func `receives the request and its own password, which is a named secret`() async throws {
         let server = try RecordingProxy()
         let settings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
         let engine = engine(settings, PasswordProvider(secrets: ["proxy": "s3cret"]))
@@ -82,7 +82,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a proxy receives nothing where its password is not known`() async throws {
+    @Test func `receives nothing where its password is not known`() async throws {
         let server = try RecordingProxy()
         let engine = engine(
             server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }, PasswordProvider())
@@ -137,7 +137,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a proxy is bypassed for its exceptions`() async throws {
+    @Test func `is bypassed for its exceptions`() async throws {
         let (server, direct) = (try RecordingProxy(), try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\ndirect"))
         let engine = engine(server.proxy { $0.exceptions = ["127.0.0.1", "example.org"] })
         #expect(try await engine.send(Request(direct.base)).text == "direct")
@@ -156,7 +156,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `a proxy may use SOCKS, and then resolves names itself`() async throws {
+    @Test func `may use SOCKS, and then resolves names itself`() async throws {
         let asked = Guarded<[UInt8]>([])
         let socks = try RawServer { connection in
             // RFC 1928: no authentication; then CONNECT to a name.

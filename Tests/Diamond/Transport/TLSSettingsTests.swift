@@ -18,7 +18,7 @@ import Testing
 
     private func refusal(_ change: (inout TLSSettings) -> Void) -> TransportError? { settings(change).tls.refusal }
 
-    @Test func `TLS settings are refused where a file is missing, or invalid`() throws {
+    @Test func `are refused where a file is missing, or invalid`() throws {
         let text = try folder.file("none.pem", Data("none".utf8))
         for file in [missing, text] {
             for error in [
@@ -31,7 +31,7 @@ import Testing
         #expect(TLSSettings().refusal == nil)
     }
 
-    @Test(arguments: ["", "x", "sha256//AAAA", "AAAA"]) func `TLS settings are refused where a pin is invalid`(
+    @Test(arguments: ["", "x", "sha256//AAAA", "AAAA"]) func `are refused where a pin is invalid`(
         pin: String
     ) {
         #expect(refusal { $0.pins = ["h.x": [pin]] }?.code == .badSettings)
@@ -44,7 +44,7 @@ import Testing
         "", "API.example.com", "api.example.com:8443", "https://api.example.com", "api.example.com.", "ä.x",
         "[::1]", "2001:db8::1:", "2001:db8:0:0:0:0:0:1",
     ])
-    func `TLS settings are refused where a pin could never match`(host: String) {
+    func `are refused where a pin could never match`(host: String) {
         #expect(refusal { $0.pins = [host: [Self.pin]] }?.code == .badSettings)
     }
 
@@ -59,12 +59,12 @@ import Testing
         ("https://api.x/a", true), ("https://API.x:8443/", true), ("https://api.x./", true), ("https://b.x/", false),
         ("https://[::1]/", true), ("https://[0:0:0:0:0:0:0:1]/", true), ("https://[::2]/", false),
     ])
-    func `TLS settings pin the hosts that they name`(url: String, isPinned: Bool) {
+    func `pin the hosts that they name`(url: String, isPinned: Bool) {
         let settings = settings { $0.pins = ["api.x": [Self.pin], "::1": [Self.pin]] }
         #expect(settings.tls.refusal == nil && settings.tls.pins(for: url) == (isPinned ? [Self.pin] : []))
     }
 
-    @Test func `TLS settings find no pins for a host with percent escapes, which cannot be parsed`() {
+    @Test func `find no pins for a host with percent escapes, which cannot be parsed`() {
         #expect(settings { $0.pins = ["api.x": [Self.pin]] }.tls.pins(for: "https://%61pi.x/") == nil)
     }
 

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a canceled exchange ends on both sides while it waits for the head`(kind: TransportKind) async throws {
+    func `ends on both sides while it waits for the head`(kind: TransportKind) async throws {
         let watched = try ObservedServer()
         try await kind.run { transport, _ in
             let task = Task { await transport.failure(of: TransportRequest(url: watched.server.base)) }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a canceled exchange ends on both sides in the body`(kind: TransportKind) async throws {
+    func `ends on both sides in the body`(kind: TransportKind) async throws {
         let watched = try ObservedServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
         try await kind.run { transport, _ in
             let response = try await transport.send(TransportRequest(url: watched.server.base))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a canceled exchange ends on both sides while its body is collected`(kind: TransportKind) async throws {
+    func `ends on both sides while its body is collected`(kind: TransportKind) async throws {
         let watched = try ObservedServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
         try await kind.run { transport, _ in
             let task = Task { await transport.failure(of: TransportRequest(url: watched.server.base)) }
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a canceled exchange ends on both sides in the request's body`(kind: TransportKind) async throws {
+    func `ends on both sides in the request's body`(kind: TransportKind) async throws {
         let watched = try ObservedServer()
         try await kind.run { transport, _ in
             let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()

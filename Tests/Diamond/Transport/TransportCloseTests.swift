@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A closed transport", .timeLimit(.minutes(5))) struct TransportCloseTests {
     @Test(arguments: TransportKind.allCases)
-    func `a closed transport sends nothing`(kind: TransportKind) async throws {
+    func `sends nothing`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         for isUsed in [false, true] {
             let transport = kind.make()
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a closed transport ends its exchanges, whether they wait for the head or read the body`(kind: TransportKind)
+    func `ends its exchanges, whether they wait for the head or read the body`(kind: TransportKind)
         async throws
     {
         let hasCome = Gate()
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a closed transport may be closed again, and by several tasks at once`(kind: TransportKind) async throws {
+    func `may be closed again, and by several tasks at once`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
         let transport = kind.make()
         _ = try await transport.get(server.url("wire/status/204"))
@@ -76,7 +76,7 @@ import Testing
 /// Runs alone, because it counts the threads of the process.
 @Suite("The thread of a transport", .serialized, .timeLimit(.minutes(5))) struct TransportThreadTests {
     @Test(arguments: [true, false])
-    func `the thread of a transport ends with it`(isClosed: Bool) async throws {
+    func `ends with it`(isClosed: Bool) async throws {
         let server = try await SampleServer.shared
         let before = ProcessUsage.threads(named: "diamond.curl")
         var transport: CurlTransport? = CurlTransport()

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a failed exchange reveals no secrets`(kind: TransportKind) async throws {
+    func `reveals no secrets`(kind: TransportKind) async throws {
         let answers = ["", "SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"]
         let servers = try answers.map { try RawServer(answering: $0) }
         try await kind.run { transport, _ in

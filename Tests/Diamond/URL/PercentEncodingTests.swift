@@ -16,7 +16,7 @@ import Testing
             (.lowerName, "abcdefghijklmnopqrstuvwxyz0123456789-._"),
             (.special, "&%[]"),
         ] as [(ByteClass, String)])
-    func `percent-encoding has the right sets of characters`(set: ByteClass, characters: String) {
+    func `has the right sets of characters`(set: ByteClass, characters: String) {
         let known = (UInt8.min...UInt8.max).filter(set.contains)
         #expect(known == characters.utf8.sorted())
     }
@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: [
         ("", ""), ("a-b", "a-b"), ("a b", "a%20b"), (" ", "%20"), ("ü&", "%C3%BC%26"), ("a\u{0}", "a%00"),
         ("😂x", "%F0%9F%98%82x"),
-    ]) func `percent-encoding encodes a string as its UTF-8 bytes`(text: String, encoded: String) {
+    ]) func `encodes a string as its UTF-8 bytes`(text: String, encoded: String) {
         var items = QueryItems()
         items.append(encoding: text)
         #expect(items.bytes == Array(encoded.utf8))

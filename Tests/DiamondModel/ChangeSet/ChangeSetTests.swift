@@ -72,7 +72,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a change set names its origin`() throws {
+    @Test func `names its origin`() throws {
         let gesture = ChangeOrigin()
         let changes = try changes {
             try items.transaction(origin: gesture) { try items.move(from: 0, to: 4) }

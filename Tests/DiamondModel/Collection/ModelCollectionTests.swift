@@ -32,7 +32,7 @@ import Testing
         #expect(items.popLast() == nil)
     }
 
-    @Test func `a collection contains a model or an id only once`() throws {
+    @Test func `contains a model or an id only once`() throws {
         let first = items[0]
         #expect(try items.add(first) == false)
         #expect { try items.add(Item.make(1)) } throws: { ($0 as? ModelError)?.code == .duplicateID }

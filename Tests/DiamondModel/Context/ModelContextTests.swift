@@ -17,7 +17,7 @@ import Testing
         #expect(context.existing(City.self, id: "07") as City? == nil)
     }
 
-    @Test func `a context retains no model`() throws {
+    @Test func `retains no model`() throws {
         do { _ = try context.model(City.self, from: ["id": 7]) }
         #expect(context.count == 0)
         let next = try context.model(City.self, from: ["id": 7])

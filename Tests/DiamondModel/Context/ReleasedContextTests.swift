@@ -31,7 +31,7 @@ import Testing
         #expect(note.text == "old" && !note.isDirty && !note.isLoaded && api.calls.isEmpty)
     }
 
-    @Test func `a model whose context was released works again in another one`() async throws {
+    @Test func `works again in another one`() async throws {
         let note = try orphan()
         let context = ModelContext(engine: api.engine)
         try context.register(note)

@@ -15,7 +15,7 @@ import Testing
             ])
     }
 
-    @Test func `a merge changes only the keys that are present, and clears their dirty bits`() throws {
+    @Test func `changes only the keys that are present, and clears their dirty bits`() throws {
         city.name = "Kyoto"
         city.population = 6
         try city.merge(["name": "Kobe", "more": true])
@@ -34,7 +34,7 @@ import Testing
         #expect(city.repairs.isEmpty)
     }
 
-    @Test func `a merge is one event, whose source is the server`() throws {
+    @Test func `is one event, whose source is the server`() throws {
         var events: [ModelEvent] = []
         let token = city.observe { events.append($0) }
         try city.merge(["name": "Kobe", "population": 6])

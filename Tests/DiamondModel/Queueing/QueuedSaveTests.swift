@@ -25,7 +25,7 @@ import Testing
 
     // MARK: With the network
 
-    @Test func `a queued save is sent at once when the server is reachable, and leaves nothing in the queue`()
+    @Test func `is sent at once when the server is reachable, and leaves nothing in the queue`()
         async throws
     {
         let program = try api.start()

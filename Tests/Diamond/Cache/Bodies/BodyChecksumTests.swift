@@ -40,7 +40,7 @@ import Testing
         return entry
     }
 
-    @Test(arguments: 0..<4) func `the checksums of a body find damage in each chunk`(chunk: Int) async throws {
+    @Test(arguments: 0..<4) func `find damage in each chunk`(chunk: Int) async throws {
         let entry = try await stored(body)
         try damage(chunk)
         let cache = try store.open()
@@ -50,7 +50,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0)
     }
 
-    @Test(arguments: 0..<4) func `the checksums of a body verify only the chunks of a range`(chunk: Int) async throws {
+    @Test(arguments: 0..<4) func `verify only the chunks of a range`(chunk: Int) async throws {
         let entry = try await stored(body)
         try damage(chunk)
         let cache = try store.open()
@@ -65,14 +65,14 @@ import Testing
         #expect(store.events.dropped.count == 1)
     }
 
-    @Test func `the checksums of a body are of its chunks, and the rows of the body have none`() async throws {
+    @Test func `are of its chunks, and the rows of the body have none`() async throws {
         _ = try await stored(body)
         #expect(try store.temporary.rows("entry WHERE length(body_digest) = 1 + 4 * 8") == 1)
         #expect(try store.temporary.rows("body WHERE checksum IS NULL") == 4)
     }
 
     @Test(arguments: [0, 10, 131_072, 500_000])
-    func `the checksums of a body replace the SHA-256 of an older program when it is used`(size: Int) async throws {
+    func `replace the SHA-256 of an older program when it is used`(size: Int) async throws {
         let entry = try await stored(body.prefix(size))
         try store.temporary.writeOldDigests()
         #expect(try store.temporary.oldEntries() == 1)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4, [false, true])
-    func `the checksums of a body do not replace the SHA-256 of a damaged one`(chunk: Int, isPiecewise: Bool)
+    func `do not replace the SHA-256 of a damaged one`(chunk: Int, isPiecewise: Bool)
         async throws
     {
         let entry = try await stored(body)
@@ -120,7 +120,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0)
     }
 
-    @Test func `the checksums of a body do not replace those of a newer one`() async throws {
+    @Test func `do not replace those of a newer one`() async throws {
         let entry = try await stored(body)
         try store.temporary.writeOldDigests()
         let cache = try store.open()
@@ -135,7 +135,7 @@ import Testing
         #expect(try cache.found(newer) == newer.stored.body)
     }
 
-    @Test func `the checksums of a body continue a part that an older program has stored`() async throws {
+    @Test func `continue a part that an older program has stored`() async throws {
         let entry = try await oldPart()
         let cache = try store.open()
         let partial = try #require(try cache.partial(entry))
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4)
-    func `the checksums of a body do not continue a damaged part of an older program, which is dropped`(chunk: Int)
+    func `do not continue a damaged part of an older program, which is dropped`(chunk: Int)
         async throws
     {
         let entry = try await oldPart()
@@ -178,7 +178,7 @@ import Testing
         #expect(try store.temporary.rows("entry WHERE length(body_digest) = 32 AND seal IS NOT NULL") == 2)
     }
 
-    @Test func `the checksums of a body are written whole or not at all if power fails`() async throws {
+    @Test func `are written whole or not at all if power fails`() async throws {
         let entry = try await stored(body)
         try store.temporary.writeOldDigests()
         try store.temporary.moveLogIntoFile()

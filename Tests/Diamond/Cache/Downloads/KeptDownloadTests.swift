@@ -35,7 +35,7 @@ import Testing
         try cache.downloads(of: download.key, request: download.request, to: download.target)
     }
 
-    @Test(arguments: [nil, "user-42", ""]) func `a recorded download is read as it was written`(identity: String?)
+    @Test(arguments: [nil, "user-42", ""]) func `is read as it was written`(identity: String?)
         async throws
     {
         let cache = try open()

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], Damage.allCases)
-    func `a damaged store never answers with a wrong response`(hasLog: Bool, damage: Damage) async throws {
+    func `never answers with a wrong response`(hasLog: Bool, damage: Damage) async throws {
         let original = try await original(hasLog: hasLog)
         var random = SplitMix(state: Effort.seed)
         var record = original.record
@@ -50,7 +50,7 @@ import Testing
         #expect(record.wrongHeads.isEmpty)
     }
 
-    @Test func `a damaged store does not answer with an entry whose headers have a changed bit`() async throws {
+    @Test func `does not answer with an entry whose headers have a changed bit`() async throws {
         let original = try await original(hasLog: false)
         var (files, record) = (original.files, original.record)
         let place = try #require(files[0].bytes.firstRange(of: Data("ETag: \"7-1".utf8)))

@@ -11,7 +11,7 @@ import Testing
 @Suite("A store of an older program") struct StoreFixtureTests {
     let temporary = TemporaryStore()
 
-    @Test(arguments: StoreFixture.versions) func `a store of an older program is read to the last entry`(
+    @Test(arguments: StoreFixture.versions) func `is read to the last entry`(
         version: String
     ) throws {
         try StoreFixture.open(version: version, in: temporary.store)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoreFixture.versions)
-    func `a store of an older program is named, counted and verified as a new one`(
+    func `is named, counted and verified as a new one`(
         version: String
     ) throws {
         try StoreFixture.open(version: version, in: temporary.store)
@@ -46,7 +46,7 @@ import Testing
         #expect(CacheDiagnosis(of: temporary.store).problems.isEmpty)
     }
 
-    @Test(arguments: StoreFixture.versions) func `a store of an older program is migrated to the new schema, and used`(
+    @Test(arguments: StoreFixture.versions) func `is migrated to the new schema, and used`(
         version: String
     )
         async throws
@@ -67,7 +67,7 @@ import Testing
 
     /// `scripts/fixture` runs this.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["DIAMOND_FIXTURE"] != nil))
-    func `a store of an older program is written`() async throws {
+    func `is written`() async throws {
         try await StoreFixture.write(to: temporary.store)
         let place = StoreFixture.url(version: StoreFixture.newest)
         try FileManager.default.createDirectory(

@@ -23,7 +23,7 @@ import Testing
     // MARK: Behavior of every store
 
     @Test(arguments: [0, 1, 1024, 131_071, 131_072, 131_073, 1_000_000])
-    func `a sealed store returns what was stored, byte for byte`(size: Int) async throws {
+    func `returns what was stored, byte for byte`(size: Int) async throws {
         let cache = try open(.first)
         let entry = try CacheEntry.stub("a", body: Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }))
         cache.store(entry)
@@ -33,7 +33,7 @@ import Testing
         #expect(try cache.canonicalForm(of: entry.key) == String(decoding: entry.request, as: UTF8.self))
     }
 
-    @Test func `a sealed store replaces an entry, and never answers another request`() async throws {
+    @Test func `replaces an entry, and never answers another request`() async throws {
         let cache = try open(.first)
         cache.store(try .stub("a", size: 400_000))
         await cache.flush()
@@ -46,7 +46,7 @@ import Testing
         #expect(events.dropped.isEmpty)
     }
 
-    @Test func `a sealed store confirms the row that was validated, and no other`() async throws {
+    @Test func `confirms the row that was validated, and no other`() async throws {
         let cache = try open(.first)
         var entry = try CacheEntry.stub("a", size: 300_000)
         cache.store(entry)
@@ -63,7 +63,7 @@ import Testing
         #expect(found(entry, in: cache) == entry.stored)
     }
 
-    @Test func `a sealed store is listed by its URLs`() async throws {
+    @Test func `is listed by its URLs`() async throws {
         let cache = try open(.first)
         for name in ["c", "a", "b"] { cache.store(try .stub(name)) }
         await cache.flush()
@@ -74,7 +74,7 @@ import Testing
 
     // MARK: Confidentiality
 
-    @Test(arguments: [false, true]) func `a sealed store has no readable value in any of its files`(isSealed: Bool)
+    @Test(arguments: [false, true]) func `has no readable value in any of its files`(isSealed: Bool)
         async throws
     {
         let markers = ["path-marker", "header-marker", "body-marker", "tag-marker", "identity-marker"]
@@ -103,7 +103,7 @@ import Testing
         #expect(try await engine.send(request).source == .cache)
     }
 
-    @Test func `a sealed store does not reveal equal values`() async throws {
+    @Test func `does not reveal equal values`() async throws {
         let cache = try open(.first)
         for name in ["a", "b"] { cache.store(try .stub(name, size: 4000)) }
         await cache.flush()
@@ -128,7 +128,7 @@ import Testing
     ]
 
     @Test(arguments: forgeries)
-    func `a sealed store deletes changed or moved values even if their checksums are right`(forgery: String)
+    func `deletes changed or moved values even if their checksums are right`(forgery: String)
         async throws
     {
         let cache = try open(.first)
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func `a sealed store is read by every process with the key, and invalidated by any`() async throws {
+    @Test func `is read by every process with the key, and invalidated by any`() async throws {
         let (first, second) = (try open(.first), try open(.first))
         let entry = try CacheEntry.stub("a", tags: ["t"], identity: "anna")
         first.store(entry)
@@ -162,7 +162,7 @@ import Testing
         #expect(try await second.purge(.identity("anna")) == 1)
     }
 
-    @Test func `a sealed store changes its key row by row, as rows are stored or confirmed`() async throws {
+    @Test func `changes its key row by row, as rows are stored or confirmed`() async throws {
         let old = try open(.first)
         var entries = try (0..<3).map { try CacheEntry.stub("\($0)", size: 200_000, tags: ["t"]) }
         for entry in entries { old.store(entry) }
@@ -186,7 +186,7 @@ import Testing
         #expect(entries.map { found($0, in: later) } == [entries[0].stored, entries[1].stored, nil])
     }
 
-    @Test func `a sealed store keeps the older key of an entry that is confirmed without its body`() async throws {
+    @Test func `keeps the older key of an entry that is confirmed without its body`() async throws {
         let old = try open(.first)
         let entry = try CacheEntry.stub("a", size: 200_000)
         old.store(entry)
@@ -200,7 +200,7 @@ import Testing
         #expect(found(entry, in: rotated) == entry.stored)
     }
 
-    @Test func `a sealed store misses rows with an unknown key, reports that once, and keeps them`() async throws {
+    @Test func `misses rows with an unknown key, reports that once, and keeps them`() async throws {
         let old = try open(.first)
         let entries = try (0..<3).map { try CacheEntry.stub("\($0)") }
         for entry in entries { old.store(entry) }
@@ -262,7 +262,7 @@ import Testing
     /// A change of keys after the entries were stored.
     enum Change: CaseIterable { case none, newKey, droppedKey, lostSecret, noSeal }
 
-    @Test(arguments: Change.allCases) func `a sealed store erases all entries of an identity`(after change: Change)
+    @Test(arguments: Change.allCases) func `erases all entries of an identity`(after change: Change)
         async throws
     {
         let old = try open(.first)
@@ -310,7 +310,7 @@ import Testing
         #expect(events.dropped.isEmpty)
     }
 
-    @Test func `a sealed store ignores plain values, and seals them when they are stored again`() async throws {
+    @Test func `ignores plain values, and seals them when they are stored again`() async throws {
         let clear = try open(nil)
         let entry = try CacheEntry.stub("a", tags: ["t"])
         clear.store(entry)
@@ -327,7 +327,7 @@ import Testing
         #expect(try sealed.count(.url("http://h/a")) == 1)
     }
 
-    @Test func `a sealed store writes nothing where its seal fails, and hides the text of that error`() async throws {
+    @Test func `writes nothing where its seal fails, and hides the text of that error`() async throws {
         let seal = FailingSeal()
         let cache = try open(seal)
         let entry = try CacheEntry.stub("a")
@@ -350,7 +350,7 @@ import Testing
         #expect(found(entry, in: cache) == entry.stored)
     }
 
-    @Test func `a sealed store keeps a body, whole or partial, that its seal cannot open for now`()
+    @Test func `keeps a body, whole or partial, that its seal cannot open for now`()
         async throws
     {
         let seal = FailingSeal()
@@ -403,7 +403,7 @@ import Testing
         #expect(other.rules.digest(of: [1]) == cache.rules.digest(of: [1]))
     }
 
-    @Test func `a sealed store uses the new secret after another process has created it again`() async throws {
+    @Test func `uses the new secret after another process has created it again`() async throws {
         let running = try open(.first)
         try FileManager.default.removeItem(at: temporary.directory)
         let other = try open(.first)
@@ -422,7 +422,7 @@ import Testing
 @Suite("AES-GCM") struct AESGCMSealTests {
     private let bytes = Data("bytes".utf8), context = Data("context".utf8)
 
-    @Test(arguments: [16, 24, 32]) func `AES-GCM opens what it has sealed, with another ciphertext each time`(
+    @Test(arguments: [16, 24, 32]) func `opens what it has sealed, with another ciphertext each time`(
         length: Int
     ) throws {
         let seal = try AESGCMSeal(key: Data(repeating: 7, count: length))
@@ -432,12 +432,12 @@ import Testing
         for one in sealed { #expect(try seal.open(one, keyID: seal.keyID, context: context) == bytes) }
     }
 
-    @Test(arguments: [0, 1, 15, 31, 33]) func `AES-GCM refuses keys of other lengths`(length: Int) {
+    @Test(arguments: [0, 1, 15, 31, 33]) func `refuses keys of other lengths`(length: Int) {
         let error = #expect(throws: CacheSealError.self) { try AESGCMSeal(key: Data(count: length)) }
         #expect(error?.code == .badKey)
     }
 
-    @Test func `AES-GCM refuses another context, another key, and changed data`() throws {
+    @Test func `refuses another context, another key, and changed data`() throws {
         let seal = AESGCMSeal.second
         let sealed = try seal.seal(bytes, context: context)
         func code(_ bytes: Data, _ id: String, _ context: Data) -> CacheSealError.Code? {
@@ -450,7 +450,7 @@ import Testing
         #expect(code(Data(), "second", context) == .notAuthentic)
     }
 
-    @Test func `AES-GCM shows the ID of a key, and never the key`() throws {
+    @Test func `shows the ID of a key, and never the key`() throws {
         let key = AESGCMSeal.firstKey
         let seal = try AESGCMSeal(key: key, olderKeys: ["b": Data(repeating: 0x41, count: 32)])
         #expect(seal.keyID == AESGCMSeal.id(of: key))

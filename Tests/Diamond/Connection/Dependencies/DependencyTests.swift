@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func `a dependency holds whichever connection is started first, across engines`() async throws {
+    @Test func `holds whichever connection is started first, across engines`() async throws {
         let (first, second) = (engine(), engine())
         let connections = connections(3, of: first)
         connections[2].addDependency(connections[1])
@@ -158,7 +158,7 @@ import Testing
         #expect(try await connections[1].response.status == .ok)
     }
 
-    @Test func `a dependency does not hold up a waiting connection that is canceled twice`() async throws {
+    @Test func `does not hold up a waiting connection that is canceled twice`() async throws {
         let engine = engine()
         let connections = connections(3, of: engine)
         connections[1].addDependency(connections[0])
@@ -175,7 +175,7 @@ import Testing
 
     // MARK: Other operations
 
-    @Test func `a dependency may be any operation, on any queue`() async throws {
+    @Test func `may be any operation, on any queue`() async throws {
         let engine = engine()
         let (other, connection) = (BlockOperation {}, engine.connection(for: Request("http://h/")))
         connection.addDependency(other)
@@ -200,7 +200,7 @@ import Testing
 
     // MARK: Results
 
-    @Test func `a dependency passes its response to the request`() async throws {
+    @Test func `passes its response to the request`() async throws {
         let engine = engine()
         let (login, cities) = (
             engine.connection(for: Request("http://h/login")), engine.connection(for: Request("http://h/cities"))
@@ -212,7 +212,7 @@ import Testing
         #expect(cities.request == Request("http://h/cities"))
     }
 
-    @Test func `a dependency passes its response once, even if the connection then waits for a permit`() async throws {
+    @Test func `passes its response once, even if the connection then waits for a permit`() async throws {
         let engine = engine()
         let (calls, login) = (Guarded(0), engine.start(Request("http://h/login")))
         _ = try await login.response
@@ -270,7 +270,7 @@ import Testing
     // MARK: Random graphs
 
     /// Compares with an exhaustive search, which is repeated for every edge.
-    @Test func `a dependency is reported as a cycle exactly if an exhaustive search finds a cycle`() {
+    @Test func `is reported as a cycle exactly if an exhaustive search finds a cycle`() {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(200, soaking: 20_000) {
             let connections = (0..<12).map { Connection(Request("http://h/\($0)")) }
@@ -318,7 +318,7 @@ import Testing
     }
 
     /// The connections have no engine, so that each ends as it starts.
-    @Test func `a dependency lets its dependents start while an executor blocks another connection's start`() {
+    @Test func `lets its dependents start while an executor blocks another connection's start`() {
         let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
         for (one, next) in [(0, 1), (2, 3)] {
             connections[next].addDependency(connections[one])

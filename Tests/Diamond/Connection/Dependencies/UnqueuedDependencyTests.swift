@@ -26,7 +26,7 @@ import Testing
     enum Dependents: CaseIterable { case one, two, anotherThatIsNotStarted, anotherThatIs }
 
     @Test(arguments: Dependents.allCases, [false, true])
-    func `a dependency that was not started is released with its engine, and its dependents end`(
+    func `is released with its engine, and its dependents end`(
         wait: Dependents, isOwn: Bool
     ) async {
         let left = RemainingReferences()
@@ -57,7 +57,7 @@ import Testing
         return (login, cities)
     }
 
-    @Test func `a dependency that was not started is waited for while the app retains it without its engine`() async {
+    @Test func `is waited for while the app retains it without its engine`() async {
         let cities: Connection
         do {
             let login: Connection
@@ -69,7 +69,7 @@ import Testing
         await untilTrue { cities.isFinished }
     }
 
-    @Test func `a dependency that was not started delivers its result when another engine runs it`() async throws {
+    @Test func `delivers its result when another engine runs it`() async throws {
         let (login, cities) = remains()
         let other = engine()
         other.start(login)
@@ -77,7 +77,7 @@ import Testing
         await other.close()
     }
 
-    @Test func `a dependency that was not started is not waited for after its removal`() async throws {
+    @Test func `is not waited for after its removal`() async throws {
         let (login, cities) = remains()
         cities.removeDependency(login)
         #expect(try await cities.response.text == "http://h/cities")

@@ -28,7 +28,7 @@ import Testing
 
     // MARK: Dependencies
 
-    @Test func `a connection on the app's own queue waits for its dependencies, at any width`() async throws {
+    @Test func `waits for its dependencies, at any width`() async throws {
         let connections = connections(50)
         for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
         for connection in connections.reversed() { queue.addOperation(connection) }
@@ -36,7 +36,7 @@ import Testing
         #expect(order == (0..<50).map { "\($0)" })
     }
 
-    @Test func `a connection on the app's own queue waits for a dependency added later, and queued after it`()
+    @Test func `waits for a dependency added later, and queued after it`()
         async throws
     {
         let connections = connections(2)
@@ -49,7 +49,7 @@ import Testing
         #expect(order == ["1", "0"])
     }
 
-    @Test func `a connection on the app's own queue runs when an unfinished dependency is removed`() async throws {
+    @Test func `runs when an unfinished dependency is removed`() async throws {
         let connections = connections(2)
         connections[1].addDependency(connections[0])
         queue.addOperation(connections[1])
@@ -62,7 +62,7 @@ import Testing
     enum Cancel: CaseIterable { case beforeTheEnd, afterTheEnd }
 
     @Test(arguments: Cancel.allCases)
-    func `a connection on the app's own queue finishes after a cancel and the removal of an ended dependency`(
+    func `finishes after a cancel and the removal of an ended dependency`(
         cancel: Cancel
     ) async throws {
         let connections = connections(3)
@@ -84,7 +84,7 @@ import Testing
         #expect(order == ["0", "2"] && connections[1].isReady)
     }
 
-    @Test func `a connection on the app's own queue is not ready while it waits, and is afterwards`() async throws {
+    @Test func `is not ready while it waits, and is afterwards`() async throws {
         let connections = connections(2)
         #expect(connections[1].isReady)
         connections[1].addDependency(connections[0])
@@ -95,7 +95,7 @@ import Testing
         #expect(Self.answers(of: connections[1]) == [true])
     }
 
-    @Test func `a connection on the app's own queue is ready when the last of its dependencies ends`() async throws {
+    @Test func `is ready when the last of its dependencies ends`() async throws {
         let connections = connections(4)
         let last = connections[3]
         for connection in connections.dropLast() { last.addDependency(connection) }

@@ -257,7 +257,7 @@ import Testing
     @Test(arguments: [
         #"{"body":{"multipart":[{"name":"a","text":"1"},{"contentType":"t","file":"/f","filename":"n","name":"b"}]}}"#,
         #"{"body":{"multipart":[{"base64":"/w==","name":"a"}]}}"#, #"{"body":{"contentType":"t","file":"/f"}}"#,
-    ]) func `a body of files and parts decodes as it was encoded`(text: String) throws {
+    ]) func `decodes as it was encoded`(text: String) throws {
         let full = text.dropLast() + #","method":"POST","url":"http://h/","version":1}"#
         #expect(String(decoding: try Request(json: Data(full.utf8)).json(), as: UTF8.self) == full)
     }

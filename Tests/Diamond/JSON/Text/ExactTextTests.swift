@@ -9,7 +9,7 @@ import Testing
 @Suite("Texts that only look the same") struct ExactTextTests {
     private static let (composed, decomposed) = ("\u{E9}", "e\u{301}")
 
-    @Test func `texts that only look the same are different`() {
+    @Test func `are different`() {
         let (one, other) = (ExactText(Self.composed), ExactText(Self.decomposed))
         #expect(Self.composed == Self.decomposed && one != other && Set([one, other]).count == 2)
         #expect(one == ExactText("\u{E9}") && !Self.composed.isExactly(Self.decomposed) && "".isExactly(""))
@@ -39,7 +39,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `texts that only look the same are two names of members`() {
+    @Test func `are two names of members`() {
         var members: [String: JSONValue] = [Self.composed: 1, "\u{212A}": 2]
         #expect(members.value(named: Self.composed) == 1 && members.value(named: Self.decomposed) == nil)
         #expect(members.value(named: "K") == nil && members.value(named: "\u{212A}") == 2)
@@ -76,7 +76,7 @@ import Testing
         ("metadata name", { $0.replay = ReplayPolicy(.durable, metadata: [$1: 1]) }),
     ]
 
-    @Test(arguments: changes.indices) func `texts that only look the same make two requests`(index: Int) {
+    @Test(arguments: changes.indices) func `make two requests`(index: Int) {
         let (name, change) = Self.changes[index]
         var requests = [Request("http://h/"), Request("http://h/"), Request("http://h/")]
         change(&requests[0], Self.composed)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `texts that only look the same are two parameters`() {
+    @Test func `are two parameters`() {
         var parameters = Parameters([.init(Self.composed, 1)])
         parameters[Self.decomposed] = 2
         #expect(
@@ -109,7 +109,7 @@ import Testing
         #expect(parameters.values(for: Self.decomposed) == [2])
     }
 
-    @Test func `texts that only look the same are two identities, secrets, lanes and tags`() {
+    @Test func `are two identities, secrets, lanes and tags`() {
         #expect(
             CredentialRefreshes.Secret(name: "a", identity: Self.composed)
                 != .init(name: "a", identity: Self.decomposed))
@@ -128,7 +128,7 @@ import Testing
         #expect(!IdentityRules(secrets: [Self.composed]).isSecret(Self.decomposed))
     }
 
-    @Test func `texts that only look the same are two values of a header`() {
+    @Test func `are two values of a header`() {
         let (one, other): (HTTPFields, HTTPFields) = ([.accept: Self.composed], [.accept: Self.decomposed])
         #expect(one == other && !one.isExactly(other) && one.isExactly(one))
         #expect((one + [HTTPField(name: .vary, value: "x")] as HTTPFields).isExactly([.vary: "x", .accept: "\u{E9}"]))

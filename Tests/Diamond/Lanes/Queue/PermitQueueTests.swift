@@ -12,7 +12,7 @@ import Testing
         PermitQueue(width: width, originWidth: originWidth, limits: limits)
     }
 
-    @Test func `the permit queue admits requests within the limits of engine, origin and lane`() {
+    @Test func `admits requests within the limits of engine, origin and lane`() {
         var queue = queue(width: 5, originWidth: 2, ["images": LaneLimits(width: 1)])
         let numbers = [
             queue.add(place("a"), .normal), queue.add(place("a"), .normal), queue.add(place("a"), .normal),
@@ -29,7 +29,7 @@ import Testing
         #expect(queue.running == 5 && queue.waiting == 0)
     }
 
-    @Test func `the permit queue admits the most urgent request first, and equal ones in order of arrival`() {
+    @Test func `admits the most urgent request first, and equal ones in order of arrival`() {
         var queue = queue(width: 0)
         let numbers = [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated().map {
             index, priority in
@@ -39,7 +39,7 @@ import Testing
         #expect(queue.admitted() == [3, 1, 4, 2, 0, 5].map { numbers[$0] })
     }
 
-    @Test func `the permit queue starves no request`() {
+    @Test func `starves no request`() {
         var queue = queue(width: 1)
         let patient = queue.add(place("a"), .veryLow)
         var rounds = 0
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the permit queue starves no request whose lane and origin are never free at the same time`(isAtOnce: Bool) {
+    func `starves no request whose lane and origin are never free at the same time`(isAtOnce: Bool) {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         let others = [place("a"), place("b", "images")]
         var flying = others
@@ -82,7 +82,7 @@ import Testing
         #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
 
-    @Test func `the permit queue starves no request behind a long request of its lane and origin`() {
+    @Test func `starves no request behind a long request of its lane and origin`() {
         var queue = queue(originWidth: 2, ["images": LaneLimits(width: 2)])
         let others = [place("b", "images"), place("a")]
         // The first request does not end. When one of the two others ends, an equal request is queued.
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// Requests that wait for a full lane do not reserve a permit of their origin, however long they wait.
-    @Test func `the permit queue leaves an origin's last permit to other lanes, despite a full lane's backlog`() {
+    @Test func `leaves an origin's last permit to other lanes, despite a full lane's backlog`() {
         var queue = queue(["images": LaneLimits(width: 5)])
         for _ in 0..<500 { _ = queue.add(place("a", "images"), .normal) }
         #expect(queue.admitted().count == 5)
@@ -126,7 +126,7 @@ import Testing
         #expect(refused.isEmpty && passed.isEmpty, "after \(refused.first ?? 0) and \(passed.first ?? 0) images")
     }
 
-    @Test func `the permit queue admits requests of a lane while one of its requests waits for a full origin`() {
+    @Test func `admits requests of a lane while one of its requests waits for a full origin`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.beginIfRoom(place("a"))
         let patient = queue.add(place("a", "images"), .veryHigh)
@@ -139,7 +139,7 @@ import Testing
         #expect(queue.admitted() == [patient])
     }
 
-    @Test func `the permit queue reserves nothing for a removed request`() {
+    @Test func `reserves nothing for a removed request`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.beginIfRoom(place("b", "images"))
         let patient = queue.add(place("a", "images"), .veryHigh)
@@ -155,7 +155,7 @@ import Testing
         #expect(!queue.isFavored(patient) && begins)
     }
 
-    @Test func `the permit queue keeps paused requests waiting, and no others`() {
+    @Test func `keeps paused requests waiting, and no others`() {
         var queue = queue()
         queue.paused.lanes = ["images"]
         let (image, other) = (queue.add(place("a", "images"), .veryHigh), queue.add(place("a"), .normal))
@@ -168,7 +168,7 @@ import Testing
         #expect(queue.admitted() == [image, third])
     }
 
-    @Test func `the permit queue removes requests, and moves those that become more urgent`() {
+    @Test func `removes requests, and moves those that become more urgent`() {
         var queue = queue(width: 0)
         let numbers = (0..<4).map { _ in queue.add(place("a"), .normal) }
         let removals = [queue.remove(numbers[1]) != nil, queue.remove(numbers[1]) != nil]
@@ -178,7 +178,7 @@ import Testing
         #expect(queue.admitted() == [numbers[3], numbers[0], numbers[2]])
     }
 
-    @Test func `the permit queue ignores the earlier places of a request whose priority has changed twice`() {
+    @Test func `ignores the earlier places of a request whose priority has changed twice`() {
         var queue = queue(width: 0)
         let numbers = (0..<3).map { _ in queue.add(place("a"), .normal) }
         queue.change(numbers[1], to: .high)
@@ -191,7 +191,7 @@ import Testing
         #expect(queue.running == 2 && queue.waiting == 0)
     }
 
-    @Test func `the permit queue never exceeds its width, and is empty when all requests have ended`() {
+    @Test func `never exceeds its width, and is empty when all requests have ended`() {
         var random = SplitMix(state: Effort.seed)
         var queue = queue(width: 7, originWidth: 3, ["images": LaneLimits(width: 2)])
         var (waiting, flying): (Set<SlotNumber>, [PermitScope]) = ([], [])

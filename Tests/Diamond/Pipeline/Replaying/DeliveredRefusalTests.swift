@@ -35,7 +35,7 @@ import Testing
 
     private func jobs(_ engine: Engine) throws -> [ReplayJob] { try engine.queue().jobs() }
 
-    @Test(arguments: Wait.allCases) func `a refused durable request leaves no dead job if its caller waits`(wait: Wait)
+    @Test(arguments: Wait.allCases) func `leaves no dead job if its caller waits`(wait: Wait)
         async throws
     {
         fixture.serve { _ in .stub(status: 422) }
@@ -56,7 +56,7 @@ import Testing
     enum Absence: CaseIterable { case notAwaited, canceled, replayed }
 
     @Test(arguments: Absence.allCases)
-    func `a refused durable request leaves a dead job if no caller gets the answer`(absence: Absence) async throws {
+    func `leaves a dead job if no caller gets the answer`(absence: Absence) async throws {
         let (isThere, mayAnswer) = (Gate(), Gate())
         fixture.serve { _ in
             isThere.open()

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a reader of holds tries again every second after a failed read, until one succeeds`() async {
+    @Test func `tries again every second after a failed read, until one succeeds`() async {
         let fixture = StubHoldSource([nil, nil, [.engine]])
         let reader = fixture.reader()
         reader.refresh()
@@ -54,7 +54,7 @@ import Testing
         reader.close()
     }
 
-    @Test func `a reader of holds reads every second where it polls`() async {
+    @Test func `reads every second where it polls`() async {
         let fixture = StubHoldSource([[], [.engine], [.engine], []])
         let reader = fixture.reader()
         reader.poll()

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a damaged queue sends no altered request, and none twice`(isInLog: Bool) async throws {
+    func `sends no altered request, and none twice`(isInLog: Bool) async throws {
         let original = try await Self.original(isInLog: isInLog)
         let (count, inReview) = (Guarded(0), Guarded(0))
         await withTaskGroup { group in

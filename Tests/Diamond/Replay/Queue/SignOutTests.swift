@@ -70,7 +70,7 @@ import Testing
         await (try engine.replayer()).replay()
     }
 
-    @Test func `the jobs of a user who signs out are overwritten in every file once they have ended`() async throws {
+    @Test func `are overwritten in every file once they have ended`() async throws {
         let engine = fixture.engine()
         try await send(60, by: engine)
         let queue = try engine.queue()

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a replayer sends all jobs, no more at a time than its width, and returns`() async throws {
+    @Test func `sends all jobs, no more at a time than its width, and returns`() async throws {
         let queue = try queue()
         try await queue.enqueue((0..<20).map { _ in request() })
         let (now, most) = (Guarded(0), Guarded(0))

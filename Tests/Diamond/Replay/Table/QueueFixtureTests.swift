@@ -46,7 +46,7 @@ enum QueueFixture {
             (.needsReview, .outcomeUnknown), (.running, .claimed),
         ] + Array(repeating: (.ready, .enqueued), count: 18) + [(.held, .held)]
 
-    @Test(arguments: QueueFixture.versions) func `a queue of an older program has the schema of a new one`(
+    @Test(arguments: QueueFixture.versions) func `has the schema of a new one`(
         version: String
     ) throws {
         try open(version: version)
@@ -60,7 +60,7 @@ enum QueueFixture {
         #expect(leftovers == 0)
     }
 
-    @Test(arguments: QueueFixture.versions) func `a queue of an older program is read to the last job`(version: String)
+    @Test(arguments: QueueFixture.versions) func `is read to the last job`(version: String)
         throws
     {
         try open(version: version)
@@ -92,7 +92,7 @@ enum QueueFixture {
 
     /// The names are those that older programs have written. A case that gets another name in Swift keeps its raw value.
     @Test(arguments: QueueFixture.versions)
-    func `a queue of an older program keeps the meaning of the names in its requests`(
+    func `keeps the meaning of the names in its requests`(
         version: String
     ) throws {
         try open(version: version)
@@ -114,7 +114,7 @@ enum QueueFixture {
         #expect(try queue.job(25)?.metadata == ["screen": "cart"])
     }
 
-    @Test(arguments: QueueFixture.versions) func `a queue of an older program sends its jobs, and gets new ones`(
+    @Test(arguments: QueueFixture.versions) func `sends its jobs, and gets new ones`(
         version: String
     )
         async throws
@@ -141,7 +141,7 @@ enum QueueFixture {
 
     /// `scripts/fixture` runs this. The newest file is the one before it, as the newest version migrates it.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["DIAMOND_FIXTURE"] != nil))
-    func `a queue of an older program is written`() async throws {
+    func `is written`() async throws {
         try open(version: QueueFixture.versions.dropLast().last ?? "")
         do { await (try ReplayQueue(store, clock: .still)).close() }
         let file = try Data(contentsOf: URL(filePath: store.replayPath))

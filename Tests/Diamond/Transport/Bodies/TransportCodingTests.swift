@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A coded body", .timeLimit(.minutes(5))) struct TransportCodingTests {
     @Test(arguments: TransportKind.allCases, CodedBody.all)
-    func `a coded body is decoded in every framing`(kind: TransportKind, coded: CodedBody) async throws {
+    func `is decoded in every framing`(kind: TransportKind, coded: CodedBody) async throws {
         for framing in CodedBody.Framing.allCases {
             let server = try coded.server(framing)
             try await kind.run { transport, _ in
@@ -23,7 +23,7 @@ import Testing
 
     #if os(Linux)
     @Test(arguments: TransportKind.allCases)
-    func `a coded body is requested only where its end can be detected`(kind: TransportKind) async throws {
+    func `is requested only where its end can be detected`(kind: TransportKind) async throws {
         let asked = Guarded<String?>(nil)
         let server = try RawServer { connection in
             guard let head = connection.readHead() else { return }
@@ -85,7 +85,7 @@ import Testing
         arguments: TransportKind.allCases,
         [(.get, "200 OK", "0"), (.head, "200 OK", "9"), (.get, "304 Not Modified", "9"), (.get, "204 No Content", "")]
             as [(HTTPRequest.Method, String, String)])
-    func `a coded body may be empty`(
+    func `may be empty`(
         kind: TransportKind, answer: (method: HTTPRequest.Method, status: String, length: String)
     )
         async throws

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A decompression bomb", .timeLimit(.minutes(10))) struct TransportExpansionTests {
     @Test(arguments: TransportKind.allCases)
-    func `a decompression bomb fails when it has grown out of proportion, long before the limit`(kind: TransportKind)
+    func `fails when it has grown out of proportion, long before the limit`(kind: TransportKind)
         async throws
     {
         let server = try GzipBomb.server()
