@@ -7,7 +7,7 @@ import Foundation
 /// Here the end of an operation costs only the edges to it. Adding an edge costs the same for any number of edges,
 /// unless it goes against the ``DependencyOrder``.
 enum DependencyGraph {
-    private struct State {
+    struct State {
         /// The connections that may start and have not been started.
         var ready = FIFOQueue<Connection>()
         /// The threads that start them.
@@ -22,7 +22,7 @@ enum DependencyGraph {
         }
     }
 
-    private static let state = Guarded(State())
+    static let state = Guarded(State())
 
     /// Returns the dependencies of a connection, ended ones included.
     static func dependencies(of connection: Connection) -> [Dependency.References] {
@@ -154,82 +154,6 @@ enum DependencyGraph {
 
     /// Whether a queue of the app may have the connection.
     static func isQueued(_ connection: Connection) -> Bool { state.withLock { _ in connection.isQueued } }
-
-    // MARK: Cycles through operations that are no connections
-
-    /// Returns the operations that a connection waits for and that are no connections.
-    static func foreign(of connection: Connection) -> [Dependency.Foreign] {
-        state.withLock { _ in connection.knownNode?.foreign ?? [] }
-    }
-
-    /// Returns the operations to search for a cycle that a connection may have closed by entering a serial line.
-    static func suspects(inFrontOf connection: Connection) -> [Operation] {
-        state.withLock { _ in
-            guard connection.isAwaitedByForeign, let last = connection.knownNode?.inFront else { return [] }
-            return last.node.awaitsForeign ? [last] : []
-        }
-    }
-
-    /// Returns the operations that a search continues with, and marks the connections among them as awaited by an
-    /// operation that is no connection. Connections are included only where they wait for something.
-    static func waiting(among operations: [Operation]) -> [Operation] {
-        state.withLock { _ in operations.filter(waits) }
-    }
-
-    /// Returns the operations that a connection waits for and with which a search continues, as ``waiting(among:)``
-    /// does.
-    static func waiting(inFrontOf connection: Connection) -> [Operation] {
-        state.withLock { _ in
-            guard let node = connection.knownNode else { return [] }
-            let awaited = node.dependencies.compactMap { $0.isOver ? nil : $0.references.operation }
-            return (awaited + [node.inFront].compactMap(\.self)).filter(waits)
-        }
-    }
-
-    private static func waits(_ operation: Operation) -> Bool {
-        guard let connection = operation as? Connection else { return true }
-        connection.isAwaitedByForeign = true
-        return connection.isHeld && !connection.isOver
-    }
-
-    // MARK: Lines
-
-    /// Adds a connection to the end of a serial line. It waits for its turn until ``leaveLine(_:releaseLater:)``.
-    ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
-    ///   held.
-    /// - Returns: `false`, without an effect, if it would wait for itself.
-    static func enterLine(_ connection: Connection, behind last: Connection, releaseLater: inout [AnyObject]) -> Bool {
-        state.withLock { state in
-            let node = connection.node
-            let end = last.node
-            let isBehind = state.order.move(node, after: end) == nil
-            if isBehind {
-                node.predecessor = end
-                end.successor = node
-                _ = node.follow(end, releaseLater: &releaseLater)
-            }
-            releaseLater += state.order.takeReleaseLater()
-            return isBehind
-        }
-    }
-
-    /// Removes a connection from its line, and links the nodes before and behind it.
-    ///
-    /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
-    ///   held.
-    static func leaveLine(_ connection: Connection, releaseLater: inout [AnyObject]) {
-        state.withLock { _ in
-            guard let node = connection.knownNode else { return }
-            let predecessor = node.predecessor
-            let successor = node.successor
-            releaseLater += [predecessor, successor].compactMap(\.self) as [AnyObject]
-            predecessor?.successor = successor
-            successor?.predecessor = predecessor
-            node.predecessor = nil
-            node.successor = nil
-        }
-    }
 
     // MARK: Waiting
 

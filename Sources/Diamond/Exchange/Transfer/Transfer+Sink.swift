@@ -7,35 +7,6 @@ extension Transfer {
     /// and is small.
     static let nonSuccessBodyLimit = 1 << 20
 
-    func limit(of head: ReceivedResponse) -> Int {
-        let limit = options.bodyLimit(in: environment)
-        guard let sink = options.sink else { return limit }
-        return head.isInSink ? sink.limit : min(limit, Self.nonSuccessBodyLimit)
-    }
-
-    /// Checks a count of bytes, received or announced, against a limit.
-    func check(_ count: Int64, limit: Int) throws(TransportError) {
-        guard count <= Int64(limit) else { throw TransportError(bodyLargerThan: limit) }
-    }
-
-    /// Returns the response, whose body may still be on the way.
-    func response(within limit: ExchangeAttempt.Limit?) async throws(TransportError) -> TransportResponse {
-        guard let limit else { return try await send() }
-        let (result, isLate) = await environment.retryCoordinator.clock.limit(limit.rest) {
-            await Result { [self] () async throws(TransportError) in try await send() }
-        }
-        guard isLate else { return try result.get() }
-        // A head that is received at the limit does not count: its body is canceled already.
-        do throws(TransportError) { _ = try result.get() } catch {
-            throw error.code == .cancelled ? TransportError(late: error, limit) : error
-        }
-        throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
-    }
-
-    private func send() async throws(TransportError) -> TransportResponse {
-        try await environment.transport.send(meter.measured(request))
-    }
-
     /// Begins a body in the sink. A body whose announced length exceeds the limit is refused before a byte is read.
     func open(_ head: ReceivedResponse) async throws(TransportError) {
         guard head.isInSink, let sink = options.sink else { return }

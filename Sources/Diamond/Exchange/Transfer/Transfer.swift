@@ -75,6 +75,24 @@ final class Transfer: Sendable {
         }
     }
 
+    /// Returns the response, whose body may still be on the way.
+    private func response(within limit: ExchangeAttempt.Limit?) async throws(TransportError) -> TransportResponse {
+        guard let limit else { return try await send() }
+        let (result, isLate) = await environment.retryCoordinator.clock.limit(limit.rest) {
+            await Result { [self] () async throws(TransportError) in try await send() }
+        }
+        guard isLate else { return try result.get() }
+        // A head that is received at the limit does not count: its body is canceled already.
+        do throws(TransportError) { _ = try result.get() } catch {
+            throw error.code == .cancelled ? TransportError(late: error, limit) : error
+        }
+        throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
+    }
+
+    private func send() async throws(TransportError) -> TransportResponse {
+        try await environment.transport.send(meter.measured(request))
+    }
+
     private func head(of response: TransportResponse, sentAt: Int64) -> ReceivedResponse {
         meter.receiveHead(response, to: request)
         reportCoding(of: response)
@@ -148,7 +166,9 @@ final class Transfer: Sendable {
         do throws(TransportError) { try await open(head) } catch {
             return Completion(end: .failed(error, head: .some(head)))
         }
-        if let received = arrivedResponse(body, head: head) { return Completion(end: .received(received, answered: head.status)) }
+        if let received = arrivedResponse(body, head: head) {
+            return Completion(end: .received(received, answered: head.status))
+        }
         guard options.isContinuable, let partial = PartialResponse(head) else {
             return await receiveAll(body, head: head)
         }
@@ -183,6 +203,18 @@ final class Transfer: Sendable {
         } catch {
             return Completion(end: .failed(error, head: .some(head)), partialResponse: partialResponse)
         }
+    }
+
+    /// Returns the maximum number of bytes of a body.
+    func limit(of head: ReceivedResponse) -> Int {
+        let limit = options.bodyLimit(in: environment)
+        guard let sink = options.sink else { return limit }
+        return head.isInSink ? sink.limit : min(limit, Self.nonSuccessBodyLimit)
+    }
+
+    /// Checks a count of bytes, received or announced, against a limit.
+    func check(_ count: Int64, limit: Int) throws(TransportError) {
+        guard count <= Int64(limit) else { throw TransportError(bodyLargerThan: limit) }
     }
 
     // MARK: Resumable responses
