@@ -227,28 +227,28 @@ final class ReplayOwner: Sendable {
 
     /// Ends the running attempts, gives the claimed jobs back to the queue, and releases the lock.
     func retire() async {
-        let (id, lock, heartbeat) = state.withLock { state -> (Int64?, OwnerLock?, Task<Void, Never>?) in
+        let last = state.withLock { state in
             defer {
                 state.id = nil
                 state.lock = nil
                 state.heartbeat = nil
                 state.isRetired = true
             }
-            return (state.id, state.lock, state.heartbeat)
+            return state
         }
-        heartbeat?.cancel()
+        last.heartbeat?.cancel()
         for pause in state.withLock({ $0.pauses.values.map(\.self) }) { pause.wake() }
         // Cancel the attempts before the jobs are given back, because other owners may send them from then on.
         for cancel in state.withLock({ $0.endAttempts(of: nil) }) { cancel() }
         await waitForAttempts()
-        guard let id else { return }
+        guard let id = last.id else { return }
         // The lock is held until the row is removed, so that no process rescues the jobs meanwhile. If another process
         // holds the file for long, the jobs are rescued later. The outcomes come first: without them, the outcomes of
         // the jobs would count as unknown.
         _ = await Deadline.value(within: clock.endTimeout) {
             await self.outcomes.waitUntilWritten()
             try? await self.remove(id)
-            withExtendedLifetime(lock) {}
+            withExtendedLifetime(last.lock) {}
         }
     }
 

@@ -187,18 +187,23 @@ extension ReplayQueue {
                 reportFailure(failure)
                 report(failure)
                 if tries == 0, error.isTransientWhenOpen { note(outcome, with: answer, of: job) }
-                // A newer program has migrated the file, or a program with a seal has sealed it. It rescues the job
-                // once this owner is dropped.
-                if error.code == .newerStore || isLocked(error) {
-                    if let id = owner.id { owner.dropOwner(id) }
-                    return nil
-                }
                 if owner.isRetired { triesWhenClosed += 1 }
-                guard error.isTransientWhenOpen, triesWhenClosed < 4 else { return nil }
+                guard mayWriteLater(after: error), triesWhenClosed < 4 else { return nil }
                 tries += 1
                 await owner.pause(for: .seconds(min(tries, 30)))
             }
         }
+    }
+
+    /// Whether an outcome may be written later. If another program has taken over the file, the owner is dropped.
+    private func mayWriteLater(after error: ReplayError) -> Bool {
+        // A newer program has migrated the file, or a program with a seal has sealed it. It rescues the job once this
+        // owner is dropped.
+        guard error.code != .newerStore, !isLocked(error) else {
+            if let id = owner.id { owner.dropOwner(id) }
+            return false
+        }
+        return error.isTransientWhenOpen
     }
 
     /// Whether another program has sealed the queue, which this one has opened without a seal.

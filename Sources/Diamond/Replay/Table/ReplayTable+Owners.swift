@@ -107,16 +107,7 @@ extension ReplayTable {
     ) throws(SQLiteError) {
         for id in try jobs(of: owner, on: connection) {
             guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .running else { continue }
-            // A server that repeats the request by its key repeats the answer, too.
-            if let answers, let status = answers.status(of: row) {
-                let isStored = try answer(of: id, on: connection) != nil
-                let isNeeded = isStored || !row.creates.isEmpty
-                let logged = isNeeded ? try loggedAnswer(to: row, status, in: answers, on: connection) : nil
-                if !isStored || logged != nil {
-                    try end(&row, answered: status, storing: logged, on: connection, ledger: &ledger)
-                    continue
-                }
-            }
+            if let answers, try endIfAnswered(&row, in: answers, on: connection, ledger: &ledger) { continue }
             if row.sentAt == nil, row.mustNotRepeat, sent?.wasSent(row) == true { row.sentAt = ledger.now }
             if let sentAt = row.sentAt, mayBeCause {
                 let message = "its sender died, or was suspended for longer than its lease"
@@ -130,6 +121,25 @@ extension ReplayTable {
             try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)
         }
         try connection.run("DELETE FROM owner WHERE id = \(owner)")
+    }
+
+    /// Ends a job whose answer is in the log, because its outcome was not written.
+    ///
+    /// - Returns: `false` if the log has no answer, or not the content of an answer that is needed.
+    private static func endIfAnswered(
+        _ row: inout ReplayRow,
+        in answers: AnswerLog,
+        on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        guard let status = answers.status(of: row) else { return false }
+        // A server that repeats the request by its key repeats the answer, too.
+        let isStored = try answer(of: row.id, on: connection) != nil
+        let isNeeded = isStored || !row.creates.isEmpty
+        let logged = isNeeded ? try loggedAnswer(to: row, status, in: answers, on: connection) : nil
+        guard !isStored || logged != nil else { return false }
+        try end(&row, answered: status, storing: logged, on: connection, ledger: &ledger)
+        return true
     }
 
     private static func loggedAnswer(
