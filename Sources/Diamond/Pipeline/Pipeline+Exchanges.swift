@@ -106,8 +106,7 @@ extension Pipeline {
         }
     }
 
-    /// Serves the stored response that a 304 confirms. A 304 about another representation confirms nothing: the stored
-    /// one is erased, and requested again, once and without its validators (RFC 9111 section 4.3.4).
+    /// Serves the stored response that a 304 confirms.
     @inline(never)
     private func answered(
         by received: ReceivedResponse,
@@ -122,10 +121,7 @@ extension Pipeline {
             if meaning == .askAgain(isErasing: true), !received.isPersonal, let stored = plan.stored {
                 store.erase(stored)
             }
-            let next = try AdmittedExchange(
-                try await admission.rebuilt(plan.unconditional(since: exchange.timeStart)), since: exchange.timeStart,
-                in: self, report: exchange.report)
-            return try await ending(of: next, permit: &permit)
+            return try await unconditionalEnding(of: exchange, permit: &permit)
         }
         let confirmed =
             meaning == .confirm
@@ -139,9 +135,29 @@ extension Pipeline {
         // A caller with a sink may read the body slowly.
         permit.release()
         if stored.isPart { await store.confirmPart(stored, by: received, admitted: exchange.sent) }
+        return try await ending(serving: stored.with(confirmed.stored), confirmedBy: received, for: plan)
+    }
+
+    /// Sends a request again, once and without its validators, because a 304 about another representation confirms
+    /// nothing (RFC 9111 section 4.3.4).
+    private func unconditionalEnding(
+        of exchange: AdmittedExchange,
+        permit: inout LanePermit
+    ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
+        let plan = exchange.plan.unconditional(since: exchange.timeStart)
+        let next = try AdmittedExchange(
+            try await admission.rebuilt(plan), since: exchange.timeStart, in: self, report: exchange.report)
+        return try await ending(of: next, permit: &permit)
+    }
+
+    private func ending(
+        serving stored: StoredCandidate,
+        confirmedBy received: ReceivedResponse,
+        for plan: ExchangePlan
+    ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let candidate: StoredCandidate
         do throws(CacheError) {
-            candidate = try lookup.readingBody(of: stored.with(confirmed.stored), for: plan.context)
+            candidate = try lookup.readingBody(of: stored, for: plan.context)
         } catch {
             return .unreadable(error)
         }

@@ -120,7 +120,7 @@ final class Pipeline: Sendable {
         while true {
             do throws(ConnectionError) {
                 var timeStart = context.timeStart
-                let response = try await response(for: context, token: &token, timeStart: &timeStart)
+                let response = try await hopResponse(for: context, token: &token, timeStart: &timeStart)
                 redirects.note(response)
                 guard
                     let next = try next(
@@ -162,7 +162,7 @@ final class Pipeline: Sendable {
     ///   - token: the token that counts the request, once it is sent.
     ///   - timeStart: the start of the request's time, for the next hop.
     @inline(never)
-    private func response(
+    private func hopResponse(
         for context: RequestContext,
         token: inout ActivityToken?,
         timeStart: inout Int64?
