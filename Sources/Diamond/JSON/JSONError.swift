@@ -17,7 +17,9 @@ package struct JSONError: Error, Hashable {
 
     /// Creates an error for a value that has no JSON text.
     init(_ code: Code, _ message: String) {
-        (self.code, self.message, offset) = (code, message, nil)
+        self.code = code
+        self.message = message
+        offset = nil
     }
 
     /// Creates an error in a text.

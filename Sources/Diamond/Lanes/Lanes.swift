@@ -72,7 +72,7 @@ public final class Lanes: Sendable {
     /// Sets the pauses that are held in the store, in addition to the pauses of the app.
     func setHeld(_ holds: LanePauses) { changePauses { $0.held = holds } }
 
-    /// Ends every pause for good: waiters continue, and find the transport closed.
+    /// Ends every pause. Later ones have no effect. Waiters continue, and find the transport closed.
     func ignorePauses() { changePauses { $0.ignoresPauses = true } }
 
     /// Whether no exchange begins in a lane, because it is paused, or held in the store.

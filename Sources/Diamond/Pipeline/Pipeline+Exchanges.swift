@@ -52,13 +52,23 @@ extension Pipeline {
         let timeStart = request.plan.timeStart ?? time.clock.uptime()
         do throws(ConnectionError) {
             let sent = try await admission.admitted(request, wasAwaited: permit.wasAwaited)
-            let exchange = try AdmittedExchange(sent, since: timeStart, in: self, report: report)
+            let exchange = try admittedExchange(sent, since: timeStart, report: report)
             let ending = try await ending(of: exchange, permit: &permit)
             return ExchangeOutcome(
                 ending.forwarded(for: exchange.forwardReason), startedAt: timeStart, plan: request.plan)
         } catch {
             return ExchangeOutcome(.failure(error), startedAt: timeStart)
         }
+    }
+
+    private func admittedExchange(
+        _ sent: ExchangeRequest,
+        since timeStart: Int64,
+        report: @escaping @Sendable (ExchangeEvent) -> Void
+    ) throws(ConnectionError) -> AdmittedExchange {
+        try AdmittedExchange(
+            sent, since: timeStart, admission: admission, store: store, environment: exchangeEnvironment,
+            report: report)
     }
 
     private func ending(
@@ -145,8 +155,8 @@ extension Pipeline {
         permit: inout LanePermit
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = exchange.plan.unconditional(since: exchange.timeStart)
-        let next = try AdmittedExchange(
-            try await admission.rebuilt(plan), since: exchange.timeStart, in: self, report: exchange.report)
+        let next = try admittedExchange(
+            try await admission.rebuilt(plan), since: exchange.timeStart, report: exchange.report)
         return try await ending(of: next, permit: &permit)
     }
 

@@ -40,14 +40,19 @@ extension CacheExplanation {
             status = sent.head.status.code
             source = sent.head.source.rawValue
             guard sent.head.source == .network else {
-                (isStored, clause, reason, field) = (nil, nil, nil, nil)
+                isStored = nil
+                clause = nil
+                reason = nil
+                field = nil
                 return
             }
             let isPart = status == 206 && entries.contains { $0.part != nil }
             let isStored = sent.head.cacheStatus?.isStored == true || isPart
             self.isStored = isStored
             guard !isStored else {
-                (clause, reason, field) = (nil, nil, nil)
+                clause = nil
+                reason = nil
+                field = nil
                 return
             }
             let refused = refusal.map { refusal in

@@ -14,12 +14,16 @@ struct DecisionReason {
     init(_ preview: CachePreview, request: Request, entries: [CacheExplanation.Entry], at now: Int64) {
         next = Self.next(preview)
         let reason = Self.reason(preview, request: request, entries: entries, at: now)
-        (clause, text, field) = (reason.clause, reason.text, reason.field)
+        clause = reason.clause
+        text = reason.text
+        field = reason.field
     }
 
     private init(_ clause: String, _ text: String, _ field: String? = nil) {
         next = ""
-        (self.clause, self.text, self.field) = (clause, text, field)
+        self.clause = clause
+        self.text = text
+        self.field = field
     }
 
     private static func next(_ preview: CachePreview) -> String {

@@ -9,7 +9,9 @@ struct StoreReason {
     let field: String?
 
     private init(_ clause: String, _ text: String, _ field: String? = nil) {
-        (self.clause, self.text, self.field) = (clause, text, field)
+        self.clause = clause
+        self.text = text
+        self.field = field
     }
 
     /// - Parameter unkeyed: the reason why the request has no key.

@@ -56,9 +56,11 @@ extension Model {
     private func archive(of slot: PropertyVisitor.Slot) -> JSONValue? {
         let (json, isChanged): (JSONValue, Bool)
         if let child = slot.nestedModel {
-            (json, isChanged) = (child.archive(), isDirty(slot.property))
+            json = child.archive()
+            isChanged = isDirty(slot.property)
         } else if let core = slot.nestedCollection {
-            (json, isChanged) = (.array(core.archives), core.hasChangedMembers)
+            json = .array(core.archives)
+            isChanged = core.hasChangedMembers
         } else {
             return nil
         }

@@ -15,7 +15,8 @@ struct SourceMembers: Equatable {
 
     /// Creates members with the text of an object.
     init(text: [UInt8]) {
-        (names, values) = ([], [])
+        names = []
+        values = []
         self.text = text
     }
 

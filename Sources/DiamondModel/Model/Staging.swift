@@ -72,7 +72,10 @@ final class Staging {
 
     /// Forgets everything, to be used for another object.
     func reset() {
-        (claims, newModels, writes, violations) = ([:], [], [], [])
+        claims = [:]
+        newModels = []
+        writes = []
+        violations = []
     }
 
     // MARK: Violations

@@ -149,7 +149,7 @@ extension Model {
     }
 
     /// Whether queued calls wait for the id of this new object. Its own calls are queued, too: if the program ended
-    /// after a direct one, nobody would know the id.
+    /// after a direct one, the id would be lost.
     final var isAwaitedByOthers: Bool {
         guard isNew, let context, let local = tracking.localID?.description else { return false }
         return context.overlay.calls.all.contains { $0.request?.replay.awaits.contains(local) ?? false }

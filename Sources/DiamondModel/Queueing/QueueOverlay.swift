@@ -43,7 +43,10 @@ struct QueueOverlay {
     mutating func use(_ engine: Engine) {
         if self.engine === engine { return }
         following?.cancel()
-        (self.engine, queue, watch, following) = (engine, nil, nil, nil)
+        self.engine = engine
+        queue = nil
+        watch = nil
+        following = nil
         mustReadAll = true
     }
 

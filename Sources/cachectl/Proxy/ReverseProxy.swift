@@ -89,7 +89,7 @@ struct ProxyChannel: ServerChildChannel {
             sizes.maxHeaderFieldCount = ReverseProxy.fieldLimit
             try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1)
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(limits(phase, presence, peer))
+            try pipeline.addHandler(limits(phase: phase, presence: presence, peer: peer))
             try pipeline.addHandler(RequestHeadPreparer(methods, limit: ReverseProxy.headLimit))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: sizes)))
             try pipeline.addHandler(methods)
@@ -104,7 +104,7 @@ struct ProxyChannel: ServerChildChannel {
     }
 
     // A connection beyond the maximum gets little time: others wait until it is closed.
-    private func limits(_ phase: ConnectionPhase, _ presence: ClientPresence, _ peer: ProxyPeer) -> ClientLimits {
+    private func limits(phase: ConnectionPhase, presence: ClientPresence, peer: ProxyPeer) -> ClientLimits {
         let limit = TimeAmount.nanoseconds(proxy.clientTimeout.nanoseconds)
         guard peer.isSurplus else { return ClientLimits(phase, presence, limit: limit) }
         return ClientLimits(phase, presence, limit: min(limit, .seconds(2)), idleTime: .seconds(2))

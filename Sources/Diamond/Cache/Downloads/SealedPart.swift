@@ -59,7 +59,9 @@ struct SealedPart: Sendable {
         // Without full chunks among the new bytes, nothing is written, and nothing fails.
         let old = rest.count + piece.count < CacheTable.chunkSize ? Data() : rest
         do { try add(piece, write: write) } catch {
-            (count, end, rest) = (before.0, before.1, old)
+            count = before.0
+            end = before.1
+            rest = old
             throw error
         }
     }

@@ -27,7 +27,7 @@ struct Freshness: Equatable {
         receivedAt: Int64
     ) {
         let date = Self.date(headers, receivedAt: receivedAt)
-        lifetime = Self.explicitLifetime(headers, control, kind, date: date, now: receivedAt)
+        lifetime = Self.explicitLifetime(headers, control: control, kind: kind, date: date, now: receivedAt)
         if lifetime == nil, control.isPublic || StoreDecision.heuristicallyCacheable.contains(status) {
             lifetime = Self.heuristicLifetime(headers, date: date, now: receivedAt)
             isHeuristic = lifetime != nil
@@ -54,8 +54,8 @@ struct Freshness: Equatable {
     /// Returns the lifetime by the first of `s-maxage`, `max-age` and `Expires` that is present (section 4.2.1).
     private static func explicitLifetime(
         _ headers: HTTPFields,
-        _ control: CacheControl,
-        _ kind: CacheKind,
+        control: CacheControl,
+        kind: CacheKind,
         date: Int64,
         now: Int64
     ) -> Int64? {

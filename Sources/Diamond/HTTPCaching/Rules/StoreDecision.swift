@@ -77,7 +77,7 @@ struct StoreDecision {
             } else if vary == .unknown {
                 .vary
             } else {
-                rules.sharingRefusal(headers, control, freshness)
+                rules.sharingRefusal(headers, control: control, freshness: freshness)
             }
         guard refusal == nil,
             let kept = HeaderBlock.kept(
@@ -95,7 +95,7 @@ struct StoreDecision {
             storedAt: receivedAt,
             initialAge: freshness.initialAge,
             lifetime: freshness.lifetime,
-            flags: rules.flags(kept, control, freshness),
+            flags: rules.flags(kept, control: control, freshness: freshness),
             duration: max(0, receivedAt - sentAt)
         )
         new.know(kept)
@@ -127,7 +127,7 @@ struct StoreDecision {
         fields = vary.fields
         let refusal =
             rules.refusal(by: control, status: old.status) ?? (vary == .unknown ? .vary : nil)
-            ?? rules.sharingRefusal(merged, control, freshness)
+            ?? rules.sharingRefusal(merged, control: control, freshness: freshness)
         guard refusal == nil,
             let kept = HeaderBlock.kept(
                 merged, rules.secrets, without: rules.excluded(control), keepingCookies: rules.keepsCookies)
@@ -143,7 +143,8 @@ struct StoreDecision {
         new.initialAge = freshness.initialAge
         new.lifetime = freshness.lifetime
         // Without the pin of the old response, which may have been removed since. The row in the file keeps its pin.
-        new.flags = rules.flags(kept, control, freshness).union(old.flags.intersection(.fixedCoding))
+        new.flags = rules.flags(kept, control: control, freshness: freshness).union(
+            old.flags.intersection(.fixedCoding))
         new.know(kept)
         stored = new
     }
@@ -184,8 +185,8 @@ extension StoreRules {
     /// | to any other request | only if each use is validated |
     fileprivate func sharingRefusal(
         _ headers: HTTPFields,
-        _ control: CacheControl,
-        _ freshness: Freshness
+        control: CacheControl,
+        freshness: Freshness
     ) -> StoreRefusal? {
         guard kind == .shared, !freshness.isExplicit else { return nil }
         guard !headers.contains(.setCookie) else { return .setCookie }
@@ -211,8 +212,8 @@ extension StoreRules {
     /// - Parameter kept: the fields that are stored.
     fileprivate func flags(
         _ kept: HTTPFields,
-        _ control: CacheControl,
-        _ freshness: Freshness
+        control: CacheControl,
+        freshness: Freshness
     ) -> StoredResponse.Flags {
         var flags: StoredResponse.Flags = kind == .shared ? .shared : []
         if kind == .shared, !hasCredentials || control.isPublic || freshness.isExplicit { flags.insert(.forAllUsers) }

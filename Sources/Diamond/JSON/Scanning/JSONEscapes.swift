@@ -7,10 +7,12 @@ enum JSONEscapes {
             while index < text.count {
                 if text[index] != UInt8(ascii: "\\") {
                     buffer.initializeElement(at: count, to: text[index])
-                    (index, count) = (index + 1, count + 1)
+                    index += 1
+                    count += 1
                 } else if text[index + 1] != UInt8(ascii: "u") {
                     buffer.initializeElement(at: count, to: byte(of: text[index + 1]) ?? 0)
-                    (index, count) = (index + 2, count + 1)
+                    index += 2
+                    count += 1
                 } else {
                     let (scalar, length) = scalar(in: text, at: index)
                     for byte in (scalar ?? "\u{FFFD}").utf8 {

@@ -13,12 +13,15 @@ struct JSONFault {
     /// The entry that keeps it, after that of the value with the fault.
     var entry: JSONEntry {
         var entry = JSONEntry(.fault, start: range.lowerBound, end: range.upperBound)
-        (entry.tag, entry.span) = (kind.rawValue, UInt32(maximumDepth))
+        entry.tag = kind.rawValue
+        entry.span = UInt32(maximumDepth)
         return entry
     }
 
     init(_ kind: Kind, in range: Range<Int>, maximumDepth: Int) {
-        (self.kind, self.range, self.maximumDepth) = (kind, range, maximumDepth)
+        self.kind = kind
+        self.range = range
+        self.maximumDepth = maximumDepth
     }
 
     init(_ entry: JSONEntry) {

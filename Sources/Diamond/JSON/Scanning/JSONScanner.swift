@@ -29,7 +29,10 @@ struct JSONScanner {
             let message = isEmpty ? "the text ends where a value should be" : "more than 1 GiB: divide the text"
             throw JSONError(.malformed, message, at: 0, in: text)
         }
-        (self.bytes, end, self.ambiguities, self.maximumDepth) = (bytes, text.count, ambiguities, maximumDepth)
+        self.bytes = bytes
+        end = text.count
+        self.ambiguities = ambiguities
+        self.maximumDepth = maximumDepth
         // Most texts have ten bytes or more for each value.
         capacity = text.count / 8 + 8
         entries = .allocate(capacity: capacity)
@@ -51,7 +54,8 @@ struct JSONScanner {
         let larger = UnsafeMutablePointer<JSONEntry>.allocate(capacity: capacity * 2)
         larger.moveInitialize(from: entries, count: count)
         entries.deallocate()
-        (entries, capacity) = (larger, capacity * 2)
+        entries = larger
+        capacity *= 2
     }
 
     private mutating func scan() throws(JSONError) {

@@ -1,6 +1,6 @@
 /// Objects with the same names in the same order, which most objects of a list have.
 ///
-/// The number of a shape is kept in the entry of the first name, whose span nobody needs. An object alone has none.
+/// The number of a shape is kept in the entry of the first name, whose span is not needed. An object alone has none.
 struct JSONShapes {
     private(set) var count = 0
     /// The indices of earlier objects without repeated names.

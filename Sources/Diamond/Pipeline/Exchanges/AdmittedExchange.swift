@@ -24,7 +24,9 @@ final class AdmittedExchange: ExchangeOptions {
     init(
         _ sent: ExchangeRequest,
         since timeStart: Int64,
-        in pipeline: Pipeline,
+        admission: Admission,
+        store: ResponseStore,
+        environment: ExchangeEnvironment,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) {
         let plan = sent.plan
@@ -32,13 +34,12 @@ final class AdmittedExchange: ExchangeOptions {
         self.sent = sent
         self.timeStart = timeStart
         receive = report
-        admission = pipeline.admission
-        let store = pipeline.store
+        self.admission = admission
         self.store = store
-        bodyRecorder = BodyRecorder(plan, in: store, environment: pipeline.exchangeEnvironment)
+        bodyRecorder = BodyRecorder(plan, in: store, environment: environment)
         recorder =
             bodyRecorder ?? context.caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) }
-        policy = try pipeline.time.policy(of: context.resolved, since: plan.timeStart)
+        policy = try admission.builder.time.policy(of: context.resolved, since: plan.timeStart)
         isAnsweredOffline = store.lookup.isAnsweredOffline(plan)
         forwardReason = store.lookup.forwardReason(for: context, stored: plan.stored?.response)
     }

@@ -61,7 +61,9 @@ extension TemporaryFile {
                 let isLonger = size > recorded.size
                 if isLonger { try put(ReceivedBytes(size: size, digest: Data(hash.finalize())), recorded) }
                 try Self.check(ftruncate(descriptor, off_t(size + (isLonger ? ReceivedBytes.pairSize : 0))))
-                (contents.size, contents.hash, contents.hashedSize) = (size, hash, size)
+                contents.size = size
+                contents.hash = hash
+                contents.hashedSize = size
             }
             return contents.size
         }
