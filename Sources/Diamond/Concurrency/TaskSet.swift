@@ -1,10 +1,18 @@
 import DiamondSQLite
 
-/// A set of tasks that outlive the calls that started them, and that can be canceled and awaited together.
-final class TaskSet: Sendable {
+/// A set of tasks that outlive the calls that started them, and that can be canceled and awaited together. A task may
+/// have a key, and only one task at a time has it.
+final class TaskSet<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var running: [Int: Task<Void, Never>] = [:]
+        /// The number of the task that has a key.
+        var numbers: [Key: Int] = [:]
         var lastNumber = 0
+
+        mutating func nextNumber() -> Int {
+            lastNumber += 1
+            return lastNumber
+        }
     }
 
     private let state = Guarded(State())
@@ -14,21 +22,40 @@ final class TaskSet: Sendable {
     /// - Parameter isDetached: whether the task inherits neither the caller's priority nor its task-local values.
     @discardableResult
     func add(isDetached: Bool = true, _ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        start(state.withLock { $0.nextNumber() }, isDetached: isDetached, work)
+    }
+
+    /// Starts a detached task, unless a task has the key.
+    ///
+    /// - Parameter prepare: called if no task has the key; returns the work of the task, which frees the key.
+    func add(for key: Key, _ prepare: () -> @Sendable () async -> Void) {
+        let number = state.withLock { state -> Int? in
+            guard state.numbers[key] == nil else { return nil }
+            let number = state.nextNumber()
+            state.numbers[key] = number
+            return number
+        }
+        if let number { start(number, isDetached: true, prepare()) }
+    }
+
+    /// Frees a key, so that another task may have it. The task that had it need not have ended.
+    func free(_ key: Key) { _ = state.withLock { $0.numbers.removeValue(forKey: key) } }
+
+    @discardableResult
+    private func start(
+        _ number: Int, isDetached: Bool, _ work: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never> {
         state.withLock { state in
-            state.lastNumber += 1
-            let number = state.lastNumber
             // The task takes the lock to remove itself, so it cannot do that before it is added here.
             let body: @Sendable () async -> Void = { [self] in
                 await work()
-                remove(number)
+                _ = self.state.withLock { $0.running.removeValue(forKey: number) }
             }
             let task = isDetached ? Task.detached { await body() } : Task { await body() }
             state.running[number] = task
             return task
         }
     }
-
-    private func remove(_ number: Int) { _ = state.withLock { $0.running.removeValue(forKey: number) } }
 
     private var running: [Task<Void, Never>] { state.withLock { Array($0.running.values) } }
 
@@ -37,16 +64,28 @@ final class TaskSet: Sendable {
     }
 
     /// Waits until all tasks added before have ended, or the waiting task is canceled.
-    func waitForAll() async {
-        for task in running where !Task.isCancelled { await task.ended() }
+    func waitForAll() async { await running.ended() }
+
+    /// Waits until the tasks that have some of the keys have ended, or the waiting task is canceled.
+    func wait(where isIncluded: (Key) -> Bool) async {
+        let tasks = state.withLock { state in
+            state.numbers.compactMap { key, number in isIncluded(key) ? state.running[number] : nil }
+        }
+        await tasks.ended()
     }
 }
 
-extension Task<Void, Never> {
-    /// Waits until the task has ended, or the waiting task is canceled.
-    func ended() async {
-        let end = Promise<Void>()
-        Task { end.fulfill(with: await value) }
-        await end.value {}
+extension [Task<Void, Never>] {
+    fileprivate func ended() async {
+        for task in self where !Task.isCancelled { _ = await task.outcome() }
+    }
+}
+
+extension Task {
+    /// Waits for the result of the task until the waiting task is canceled; then it returns `nil`.
+    func outcome() async -> Result<Success, Failure>? {
+        let outcome = Promise<Result<Success, Failure>?>()
+        Task<Void, Never> { outcome.fulfill(with: await result) }
+        return await outcome.value { nil }
     }
 }

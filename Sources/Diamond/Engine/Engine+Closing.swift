@@ -10,8 +10,7 @@ extension Engine {
     /// returns at once if none is under way. A refresh of a URL to which the request was redirected has another key.
     public func waitForRefresh(of request: Request) async {
         guard let key = try? await key(of: request) else { return }
-        let running = pipeline.refreshing.withLock { $0.values.filter { $0.requestKey == key } }
-        for refresh in running { await refresh.task.ended() }
+        await pipeline.refreshes.wait { $0.requestKey == key }
     }
 
     /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the

@@ -51,20 +51,19 @@ extension Pipeline {
 
     private func refresh(_ stored: StoredCandidate, for context: RequestContext, at instant: InvalidationLog.Instant) {
         // One refresh at a time: while it waits, thousands of callers may get the same stale response.
-        let key = stored.identity.key
-        let end = Promise<Void>()
-        guard refreshing.withLock({ $0.add(end, for: stored.identity) }) else { return }
-        let token = context.begin(.refresh, in: activity)
-        let plan = ExchangePlan(
-            context.inBackground,
-            Revalidation(
-                stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator)),
-            isAwaited: false, timeStart: nil, parent: token.id, lookedUpAt: instant)
-        refreshes.add { [self] in
-            let outcome = await exchangeOutcome(of: plan, progress: HopProgress(timeStart: nil))
-            _ = refreshing.withLock { $0.removeValue(forKey: key) }
-            token.end(ActivityOutcome(ofRefresh: outcome))
-            end.fulfill(with: ())
+        let key = RefreshKey(of: stored.identity)
+        refreshes.add(for: key) {
+            let token = context.begin(.refresh, in: activity)
+            let plan = ExchangePlan(
+                context.inBackground,
+                Revalidation(
+                    stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator)),
+                isAwaited: false, timeStart: nil, parent: token.id, lookedUpAt: instant)
+            return { [self] in
+                let outcome = await exchangeOutcome(of: plan, progress: HopProgress(timeStart: nil))
+                refreshes.free(key)
+                token.end(ActivityOutcome(ofRefresh: outcome))
+            }
         }
     }
 
@@ -183,24 +182,16 @@ extension ActivityOutcome {
 }
 
 extension Pipeline {
-    /// A refresh that is under way.
-    struct Refresh: Sendable {
+    /// The key of a stored response, which has one refresh at a time.
+    struct RefreshKey: Hashable, Sendable {
+        private let key: RequestKey
         /// The key of the request, also where the response is a variant with a key of its own.
         let requestKey: RequestKey
-        /// Ends with the refresh.
-        let task: Task<Void, Never>
-    }
-}
 
-extension [RequestKey: Pipeline.Refresh] {
-    /// Adds the end of a refresh, for any number of waiters.
-    ///
-    /// - Returns: `false` if a refresh with the key is under way.
-    fileprivate mutating func add(_ end: Promise<Void>, for identity: ResolvedRequest.Identity) -> Bool {
-        guard self[identity.key] == nil else { return false }
-        self[identity.key] = Pipeline.Refresh(
-            requestKey: identity.requestKey ?? identity.key, task: Task { await end.value() })
-        return true
+        init(of identity: ResolvedRequest.Identity) {
+            key = identity.key
+            requestKey = identity.requestKey ?? identity.key
+        }
     }
 }
 

@@ -30,11 +30,9 @@ final class Pipeline: Sendable {
     /// The recent invalidations: those of the cache, if there is one.
     let invalidations: InvalidationLog
     /// The refreshes of responses that were served stale.
-    let refreshes = TaskSet()
-    /// The running refreshes, by the key of the stored response, which has one refresh at a time.
-    let refreshing = Guarded<[RequestKey: Refresh]>([:])
+    let refreshes = TaskSet<RefreshKey>()
     /// The exchanges whose bodies are streamed.
-    let streams = TaskSet()
+    let streams = TaskSet<Never>()
     let environment: Environment
     let redirectLimit: Int
     /// The queue of durable requests; `nil` without a store.

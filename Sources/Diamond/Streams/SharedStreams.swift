@@ -15,23 +15,17 @@ final class SharedStreams: Sendable {
     /// A session that other callers may join.
     private struct OpenSession {
         let session: StreamSession
-        let number: Int
         let resolvedAt: InvalidationLog.Instant
         let begunAt: InvalidationLog.Instant
-    }
-
-    private struct State {
-        var sessions: [Key: OpenSession] = [:]
-        var count = 0
     }
 
     /// The maximum number of bytes by which the fastest consumer may be ahead of the slowest one.
     private static let window = 1 << 20
 
-    private let state = Guarded(State())
+    private let sessions = Guarded<[Key: OpenSession]>([:])
 
     /// The number of readers that wait for a head.
-    var waiting: Int { state.withLock { $0.sessions.values.reduce(0) { $0 + $1.session.readers } } }
+    var waiting: Int { sessions.withLock { $0.values.reduce(0) { $0 + $1.session.readers } } }
 
     /// Streams a response to its caller, and, if it may be shared, to all callers that send the same request meanwhile.
     func open(
@@ -56,18 +50,16 @@ final class SharedStreams: Sendable {
         context: RequestContext,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
-        let (session, consumer) = state.withLock { state in
-            if let open = state.sessions[key],
+        let (session, consumer) = sessions.withLock { sessions in
+            if let open = sessions[key],
                 pipeline.canJoin(resolvedAt: open.resolvedAt, begunAt: open.begunAt, for: context),
                 let consumer = open.session.join()
             {
                 return (nil as StreamSession?, consumer)
             }
-            state.count += 1
-            let number = state.count
-            let session = StreamSession(limit: key.limit, window: Self.window) { [self] in remove(key, number: number) }
-            state.sessions[key] = OpenSession(
-                session: session, number: number, resolvedAt: context.resolvedAt, begunAt: pipeline.invalidations.now)
+            let session = StreamSession(limit: key.limit, window: Self.window) { [self] in remove($0, under: key) }
+            sessions[key] = OpenSession(
+                session: session, resolvedAt: context.resolvedAt, begunAt: pipeline.invalidations.now)
             return (session, session.first)
         }
         session?.start(key.request, resolvedAt: context.resolvedAt, over: pipeline, isDetached: true)
@@ -77,9 +69,9 @@ final class SharedStreams: Sendable {
     }
 
     /// Removes a session, unless another one has replaced it.
-    private func remove(_ key: Key, number: Int) {
-        let removed = state.withLock { state in
-            state.sessions[key]?.number == number ? state.sessions.removeValue(forKey: key) : nil
+    private func remove(_ session: StreamSession, under key: Key) {
+        let removed = sessions.withLock { sessions in
+            sessions[key]?.session === session ? sessions.removeValue(forKey: key) : nil
         }
         // Released outside the lock.
         withExtendedLifetime(removed) {}

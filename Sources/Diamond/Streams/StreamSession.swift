@@ -19,7 +19,7 @@ final class StreamSession: BodySink {
     /// The number of buffered bytes at which the transfer waits for a consumer.
     private let window: Int
     /// The closure that is called when no more readers can join, possibly more than once.
-    private let whenClosed: @Sendable () -> Void
+    private let whenClosed: @Sendable (StreamSession) -> Void
     /// The consumer that the session was begun for.
     let first: StreamConsumer
     private let state: Guarded<State>
@@ -29,7 +29,7 @@ final class StreamSession: BodySink {
     ///   - window: the number of buffered bytes at which the transfer waits for a consumer; by default 1, which waits
     ///     after every piece.
     ///   - whenClosed: called when no more readers can join, possibly more than once.
-    init(limit: Int, window: Int = 1, whenClosed: @escaping @Sendable () -> Void = {}) {
+    init(limit: Int, window: Int = 1, whenClosed: @escaping @Sendable (StreamSession) -> Void = { _ in }) {
         self.limit = limit
         self.window = window
         self.whenClosed = whenClosed
@@ -109,7 +109,7 @@ final class StreamSession: BodySink {
             return (true, state.task)
         }
         guard isLast else { return }
-        whenClosed()
+        whenClosed(self)
         task?.cancel()
     }
 
@@ -122,7 +122,7 @@ final class StreamSession: BodySink {
             change(&state)
             return state.consumers
         }
-        whenClosed()
+        whenClosed(self)
         return consumers
     }
 
@@ -155,7 +155,7 @@ final class StreamSession: BodySink {
             defer { state.consumers = Array(state.consumers.prefix(1)) }
             return state.consumers.dropFirst()
         }
-        whenClosed()
+        whenClosed(self)
         for other in others { other.dismiss() }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A set of tasks", .timeLimit(.minutes(5))) struct TaskSetTests {
-    private let tasks = TaskSet()
+    private let tasks = TaskSet<String>()
 
     @Test func `a task set settles when all tasks have ended`() async {
         let (gate, ended) = (Gate(), Guarded(0))
@@ -42,6 +42,31 @@ import Testing
         await settling.value
         gate.open()
         await tasks.waitForAll()
+    }
+
+    @Test func `one task at a time has a key`() async {
+        let (first, second) = (Gate(), Gate())
+        let started = Guarded<[String]>([])
+        func add(_ name: String, until gate: Gate) {
+            tasks.add(for: "key") { [tasks] in
+                started.withLock { $0.append(name) }
+                return {
+                    await gate.wait()
+                    tasks.free("key")
+                }
+            }
+        }
+        add("first", until: first)
+        add("refused", until: first)
+        #expect(started.withLock { $0 } == ["first"])
+        await tasks.wait { $0 != "key" }
+        first.open()
+        await tasks.waitForAll()
+        add("second", until: second)
+        second.open()
+        await tasks.wait { $0 == "key" }
+        await tasks.waitForAll()
+        #expect(started.withLock { $0 } == ["first", "second"])
     }
 
     @TaskLocal private static var name: String?

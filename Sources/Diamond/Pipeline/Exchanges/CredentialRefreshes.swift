@@ -77,9 +77,7 @@ final class CredentialRefreshes: Sendable {
     /// - Throws: `noCredential` if a refresh fails, `cancelled` with the waiting task; the refresh continues then.
     func refresh(_ wire: WireRequest, since count: Int) async throws(ConnectionError) {
         for run in runs(for: wire, since: count) {
-            let outcome = Promise<Result<Void, any Error>?>()
-            Task { outcome.fulfill(with: await run.result) }
-            guard let outcome = await outcome.value(whenCanceled: { nil }) else { throw .cancelled }
+            guard let outcome = await run.outcome() else { throw .cancelled }
             do { try outcome.get() } catch {
                 let message = "the credential could not be renewed after status 401: sign in again, or see the cause"
                 throw ConnectionError(.noCredential, message, cause: error)
