@@ -76,4 +76,22 @@ package final class Promise<Value: Sendable>: Sendable {
             fulfill(with: whenCanceled())
         }
     }
+
+    /// Waits for the value until the task is canceled, or the time is up. It may be called once.
+    ///
+    /// - Parameters:
+    ///   - limit: the limit for the time; `nil` for none.
+    ///   - withdraw: called with the reason when the wait has to end. It makes sure that the promise is fulfilled.
+    func value(
+        within limit: TimeLimit?,
+        withdraw: @escaping @Sendable (WaitEnd) -> Void
+    ) async -> Value {
+        let timer = limit?.start { withdraw(.late) }
+        defer { timer?.cancel() }
+        return await withTaskCancellationHandler {
+            await value()
+        } onCancel: {
+            withdraw(.canceled)
+        }
+    }
 }

@@ -30,11 +30,13 @@ final class Signal: Sendable {
         }
     }
 
-    /// Waits for a wake, for the time limit, or for the task's cancellation.
-    func wait(for limit: Duration, by clock: any Clock<Duration>) async {
-        let deadline = Deadline(after: limit, by: clock) { [self] in wake() }
+    /// Waits for a wake, for the end of the time, or for the task's cancellation.
+    ///
+    /// - Parameter limit: the limit for the time; `nil` for none.
+    func wait(within limit: TimeLimit?) async {
+        let timer = limit?.start { [self] in wake() }
         await wait()
-        deadline.cancel()
+        timer?.cancel()
     }
 
     private func register(_ waiter: UnsafeContinuation<Void, Never>) {

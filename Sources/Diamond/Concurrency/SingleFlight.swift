@@ -14,6 +14,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         case dismissed
         /// The waiting task was canceled.
         case canceled
+        /// The caller's time was up.
+        case late
     }
 
     private struct State {
@@ -27,7 +29,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
 
     /// Waits for the value of the operation that runs for a key, or starts the operation.
     ///
-    /// Canceling the waiting task leaves the flight.
+    /// Canceling the waiting task leaves the flight. So does the end of the caller's time.
     ///
     /// - Parameters:
     ///   - waiter: the caller. The operation has the highest priority of its callers.
@@ -36,6 +38,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
     ///   - isNeeded: whether to start an operation if none can be joined.
     ///   - onEvent: called with each event of the operation. A late caller first receives the events that it missed.
     ///   - onJoin: called before the wait.
+    ///   - limit: the limit for the wait; `nil` for none.
     ///   - operation: the operation to start if none can be joined. It starts on the calling thread.
     /// - Returns: The outcome; `nil` if no operation was joined or needed.
     func outcome(
@@ -46,6 +49,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         isNeeded: () -> Bool = { true },
         onEvent: (@Sendable (Event) -> Void)? = nil,
         onJoin: () -> Void = {},
+        within limit: TimeLimit? = nil,
         operation: @escaping Operation
     ) async -> Outcome? {
         let priority = waiter.priority
@@ -64,9 +68,9 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         if number == Flight.first { flight.start(operation) } else { flight.replayEvents(number, priority: priority) }
         waiter.follow(since: priority) { flight.raise(to: $0) }
         defer { waiter.onPriorityChange(nil) }
-        return await promise.value {
+        return await promise.value(within: limit) { end in
             flight.leave(number)
-            return .canceled
+            promise.fulfill(with: end == .late ? .late : .canceled)
         }
     }
 

@@ -50,7 +50,7 @@ extension Engine {
 
     /// Waits until no work is running, and canceled exchanges have saved their partial responses.
     private func waitForIdle(limit: Duration, clock: ExchangeClock) async {
-        _ = await clock.limit(limit) { [activity, locks = pipeline.store.locks] in
+        _ = await clock.limit(limit).canceling { [activity, locks = pipeline.store.locks] in
             await activity.idle()
             await locks.waitForCanceled()
         }

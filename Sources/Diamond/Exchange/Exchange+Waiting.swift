@@ -59,7 +59,7 @@ extension Exchange {
     /// Acquires the permit again.
     private func reacquire(_ permit: inout LanePermit) async throws(ConnectionError) -> Readiness {
         let end = options.policy.lastStart
-        let limit = end.map { LanePermit.Limit(time: max(.zero, $0 - elapsed), clock: retryCoordinator.clock) }
+        let limit = end.map { retryCoordinator.clock.limit(max(.zero, $0 - elapsed)) }
         let isHeld = try await permit.reacquire(countedIn: options.scope, attempt: number, within: limit)
         guard let end, !isHeld || elapsed >= end else { return .ready }
         return .tooLate(lastStart: end)
@@ -76,15 +76,12 @@ extension Exchange {
     private mutating func refreshCredential(_ permit: inout LanePermit) async throws(ConnectionError) {
         release(&permit)
         let end = options.policy.lastStart
-        let outcome = await retryCoordinator.waits.value(within: end.map { $0 - elapsed }) { [options] in
-            await Result { () async throws(ConnectionError) in try await options.renewedRequest() }
+        let left = RemainingTime(
+            end.map { $0 - elapsed }, among: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
+        let outcome = await Result { [options] () async throws(ConnectionError) in
+            try await left.value(options.renewedRequest)
         }
         if let end, elapsed >= end { return }
-        switch outcome {
-        case .success(let request): renewed = .some(try request.get())
-        case .failure(.late): return
-        case .failure(.canceled): throw .cancelled
-        case .failure(.closed): throw ConnectionError(closedWhile: history.serverMayHaveActed)
-        }
+        renewed = .some(try outcome.get())
     }
 }

@@ -34,7 +34,7 @@ struct ExchangeAttempt: Sendable {
             return await transfer.completion(headLimit: limit)
         }
         let clock = transfer.environment.retryCoordinator.clock
-        var (completion, isLate) = await clock.limit(limit.rest) { await transfer.completion() }
+        var (completion, isLate) = await clock.limit(limit.rest).canceling { await transfer.completion() }
         guard isLate, case .failed(let error, let head) = completion.end, error.code == .cancelled else {
             return completion
         }

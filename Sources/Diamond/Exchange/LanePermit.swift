@@ -39,19 +39,13 @@ struct LanePermit: ~Copyable {
         for scope: PermitScope,
         of lanes: Lanes,
         as waiter: any PriorityWaiter,
-        countedIn activityScope: @escaping @Sendable () -> ActivityScope,
-        within limit: Limit? = nil
+        countedIn activityScope: () -> ActivityScope,
+        within limit: TimeLimit? = nil
     ) async throws(ConnectionError) -> LanePermit {
         guard try await wait(for: scope, of: lanes, as: waiter, countedIn: activityScope, within: limit) else {
             throw ConnectionError(outOfTime: true)
         }
         return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
-    }
-
-    /// The limit for the time of a wait, and its clock.
-    struct Limit: Sendable {
-        var time: Duration
-        var clock: ExchangeClock
     }
 
     /// Releases the permit early, because the exchange waits for something other than the wire.
@@ -85,7 +79,7 @@ struct LanePermit: ~Copyable {
     mutating func reacquire(
         countedIn activityScope: ActivityScope,
         attempt: Int,
-        within limit: Limit?
+        within limit: TimeLimit?
     ) async throws(ConnectionError) -> Bool {
         if !isHeld { isHeld = lanes.acquireIfAvailable(scope) }
         guard !isHeld else { return true }
@@ -100,21 +94,13 @@ struct LanePermit: ~Copyable {
         for scope: PermitScope,
         of lanes: Lanes,
         as waiter: any PriorityWaiter,
-        countedIn activityScope: @escaping @Sendable () -> ActivityScope,
+        countedIn activityScope: () -> ActivityScope,
         attempt: Int = 1,
-        within limit: Limit?
+        within limit: TimeLimit?
     ) async throws(ConnectionError) -> Bool {
-        guard let limit else {
-            guard await lanes.acquire(scope, for: waiter, countedIn: activityScope(), attempt: attempt) else {
-                throw .cancelled
-            }
-            return true
-        }
-        // A permit that comes at the limit is held, and released as every other.
-        let (isHeld, isLate) = await limit.clock.limit(limit.time) {
-            await lanes.acquire(scope, for: waiter, countedIn: activityScope(), attempt: attempt)
-        }
-        guard isHeld || isLate && !Task.isCancelled else { throw .cancelled }
+        let isHeld = await lanes.acquire(
+            scope, for: waiter, countedIn: activityScope(), attempt: attempt, within: limit)
+        guard isHeld || limit != nil && !Task.isCancelled else { throw .cancelled }
         return isHeld
     }
 }

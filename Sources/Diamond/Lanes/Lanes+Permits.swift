@@ -8,21 +8,19 @@ extension Lanes {
     ///   - waiter: the source of the wait's priority, which may change during the wait.
     ///   - activityScope: the scope that counts the wait; evaluated only if there is a wait.
     ///   - attempt: the number of the attempt that the permit is for.
-    /// - Returns: `false` if the waiting task was canceled, and there is no permit to release.
+    ///   - limit: the limit for the wait; `nil` for none.
+    /// - Returns: `false` if the waiting task was canceled or the time is up, and there is no permit to release.
     func acquire(
         _ scope: PermitScope,
         for waiter: any PriorityWaiter,
         countedIn activityScope: @autoclosure () -> ActivityScope? = nil,
-        attempt: Int = 1
+        attempt: Int = 1,
+        within limit: TimeLimit? = nil
     ) async -> Bool {
         let start = start(for: scope, as: waiter, countedIn: activityScope, attempt: attempt)
         guard case .waiting(let number, let admission) = start else { return true }
         defer { waiter.onPriorityChange(nil) }
-        return await withTaskCancellationHandler {
-            await admission.value()
-        } onCancel: {
-            cancel(number)
-        }
+        return await admission.value(within: limit) { [self] _ in cancel(number) }
     }
 
     private enum Start {

@@ -233,9 +233,9 @@ final class Pipeline: Sendable {
     ) throws(ConnectionError) -> ExchangeSharing.OwnTime? {
         if let extra = progress.deadlineExtension {
             let rest = Duration.milliseconds(max(0, extra.deadline - time.clock.uptime()))
-            return ExchangeSharing.OwnTime(rest: rest, error: extra.error)
+            return ExchangeSharing.OwnTime(limit: time.clock.limit(rest), error: extra.error)
         }
         guard let rest = try time.rest(of: plan.context.resolved, since: plan.timeStart) else { return nil }
-        return ExchangeSharing.OwnTime(rest: rest, error: ConnectionError(outOfTime: true))
+        return ExchangeSharing.OwnTime(limit: time.clock.limit(rest), error: ConnectionError(outOfTime: true))
     }
 }

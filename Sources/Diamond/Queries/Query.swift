@@ -113,17 +113,10 @@ final class Query<Value: Sendable>: AnyQuery {
             }
             switch step {
             case .lookUp(let need): await perform(need)
-            case .wait(let limit): await wait(limit)
+            case .wait(let limit):
+                await signal.wait(within: limit.map { pipeline.time.clock.limit(.milliseconds($0)) })
             }
         }
-    }
-
-    private func wait(_ limit: Int64?) async {
-        let deadline = limit.map { limit in
-            Deadline(after: .milliseconds(limit), sleep: pipeline.time.clock.sleep) { [signal] in signal.wake() }
-        }
-        await signal.wait()
-        deadline?.cancel()
     }
 
     /// Looks at the store, then shows the stored response and fetches as the plan says.

@@ -33,7 +33,7 @@ import Testing
 
     @Test func `a wait for a signal ends at its time limit`() async {
         let (signal, clock) = (Signal(), TestClock())
-        let task = Task { await signal.wait(for: .seconds(2), by: clock) }
+        let task = Task { await signal.wait(within: TimeLimit(.seconds(2), by: clock)) }
         await untilTrue { clock.sleeping.count == 1 }
         clock.advance(by: .seconds(2))
         await task.value
@@ -42,7 +42,7 @@ import Testing
     @Test func `leaves no timer where it fires in time`() async {
         let (signal, clock) = (Signal(), TestClock())
         signal.wake()
-        await signal.wait(for: .seconds(2), by: clock)
+        await signal.wait(within: TimeLimit(.seconds(2), by: clock))
         await untilTrue { clock.sleeping.count == 0 }
     }
 }

@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Testing
 
 @testable import Diamond
@@ -119,6 +120,23 @@ import Testing
         canceled.open()
         #expect(await value(of: join(until: canceled)) == 7)
         gate.open()
+    }
+
+    @Test func `is left by a caller whose time is up, and the others stay`() async {
+        let (gate, joined, clock) = (Gate(), Gate(), TestClock())
+        let first = join(joined: joined, until: gate)
+        await joined.wait()
+        let second = Task { [flights] in
+            await flights.outcome(for: "a", waiter: Waiter(), within: TimeLimit(.seconds(1), by: clock)) { _ in 1 }
+        }
+        await untilTrue { clock.sleeping.count == 1 }
+        clock.advance(by: .seconds(1))
+        guard case .late? = await second.value else {
+            Issue.record("not late")
+            return
+        }
+        gate.open()
+        #expect(await value(of: first) == 7)
     }
 
     @Test func `has the highest priority of its callers, also while it waits`() async {

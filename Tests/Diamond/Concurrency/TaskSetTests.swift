@@ -44,7 +44,7 @@ import Testing
         await tasks.waitForAll()
     }
 
-    @Test func `one task at a time has a key`() async {
+    @Test func `gives a key to one task at a time`() async {
         let (first, second) = (Gate(), Gate())
         let started = Guarded<[String]>([])
         func add(_ name: String, until gate: Gate) {

@@ -100,6 +100,21 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
+    @Test func `end the wait for a permit when its time is up`() async {
+        let (lanes, clock) = (Lanes(width: 1, originWidth: 1, limits: [:]), TestClock())
+        let scope = PermitScope(lane: .default, origin: "http://h")
+        #expect(lanes.acquireIfAvailable(scope))
+        let wait = Task {
+            await lanes.acquire(scope, for: Caller(), within: TimeLimit(.seconds(1), by: clock))
+        }
+        await untilTrue { clock.sleeping.count == 1 }
+        clock.advance(by: .seconds(1))
+        #expect(await !wait.value && lanes.waiting == 0)
+        lanes.release(scope)
+        #expect(await lanes.acquire(scope, for: Caller(), within: TimeLimit(.zero, by: clock)))
+        #expect(lanes.running == 1)
+    }
+
     @Test func `lanes begin the more urgent requests first`() async throws {
         let engine = engine(width: 1)
         let first = engine.start(Request("http://h/0"))

@@ -41,7 +41,7 @@ final class AutomaticReplay: Sendable {
             } catch {
                 report(error)
                 guard error.isTransientWhenOpen else { return }
-                await stops.wait(for: Self.pause, by: clock)
+                await stops.wait(within: TimeLimit(Self.pause, by: clock))
             }
         }
     }

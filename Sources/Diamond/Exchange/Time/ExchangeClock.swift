@@ -1,5 +1,3 @@
-import DiamondSQLite
-
 /// The clock of waits and limits: any clock that only goes forward.
 struct ExchangeClock: Sendable {
     /// The milliseconds since the clock was created.
@@ -28,25 +26,6 @@ extension ExchangeClock {
         )
     }
 
-    /// Runs a body, and cancels it when its time is up.
-    ///
-    /// - Returns: the value of the body, and whether it was canceled because its time was up.
-    func limit<Value: Sendable>(
-        _ limit: Duration,
-        _ body: @escaping @Sendable () async -> Value
-    ) async -> (value: Value, isLate: Bool) {
-        let isLate = Guarded(false)
-        let task = Task { await body() }
-        let deadline = Deadline(after: limit, sleep: sleep) {
-            isLate.withLock { $0 = true }
-            task.cancel()
-        }
-        let value = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-        deadline.cancel()
-        return (value, isLate.withLock { $0 })
-    }
+    /// Returns a limit that is measured by this clock.
+    func limit(_ time: Duration) -> TimeLimit { TimeLimit(time, sleep: sleep) }
 }

@@ -3,9 +3,6 @@ import DiamondSQLite
 /// The waits of an engine's requests for anything but the wire: the time between two attempts, and code of the app. A
 /// wait ends when its task is canceled, or the engine is closed.
 final class PendingWaits: Sendable {
-    /// The reason why a wait has ended without its result.
-    enum End: Error { case late, canceled, closed }
-
     private struct State {
         /// The functions that end the waits.
         var ends = SlotMap<@Sendable () -> Void>()
@@ -32,19 +29,17 @@ final class PendingWaits: Sendable {
         within limit: Duration? = nil,
         isBeforeWire: Bool = true,
         _ body: @escaping @Sendable () async -> Value
-    ) async -> Result<Value, End> {
+    ) async -> Result<Value, WaitEnd> {
         if let limit, limit <= .zero { return .failure(.late) }
-        let first = Promise<Result<Value, End>>()
+        let first = Promise<Result<Value, WaitEnd>>()
         let number = begin(isBeforeWire: isBeforeWire) { first.fulfill(with: .failure(.closed)) }
         guard let number else { return .failure(.closed) }
         let task = Task { first.fulfill(with: .success(await body())) }
-        let deadline = limit.map { Deadline(after: $0, sleep: clock.sleep) { first.fulfill(with: .failure(.late)) } }
         defer {
             _ = state.withLock { $0.ends.remove(number) }
             task.cancel()
-            deadline?.cancel()
         }
-        return await first.value { .failure(.canceled) }
+        return await first.value(within: limit.map(clock.limit)) { first.fulfill(with: .failure($0)) }
     }
 
     /// Waits between two attempts.

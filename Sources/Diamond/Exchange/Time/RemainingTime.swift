@@ -1,15 +1,20 @@
 /// The time that a request has left for code of the app that it waits for before it is sent.
 struct RemainingTime: Sendable {
     /// The time; `nil` if it is not limited.
-    private var rest: Duration?
-    /// The waits that this one is part of; `nil` if neither time nor cancellation ends it.
-    private var waits: PendingWaits?
+    private let rest: Duration?
+    /// The waits that this one is part of.
+    private let waits: PendingWaits
     /// Whether something of the request may have been sent before.
-    private var serverMayHaveActed = false
+    private let serverMayHaveActed: Bool
     /// Whether the result of the code is needed only for the wire.
-    private var isBeforeWire = false
+    private let isBeforeWire: Bool
 
-    static let forever = RemainingTime()
+    init(_ rest: Duration?, among waits: PendingWaits, serverMayHaveActed: Bool = false, isBeforeWire: Bool = true) {
+        self.rest = rest
+        self.waits = waits
+        self.serverMayHaveActed = serverMayHaveActed
+        self.isBeforeWire = isBeforeWire
+    }
 
     /// Returns the value of the code, if it comes in time. The code may ignore its cancellation; a later value is
     /// dropped.
@@ -19,19 +24,12 @@ struct RemainingTime: Sendable {
     func value<Value: Sendable>(
         _ body: @escaping @Sendable () async throws(ConnectionError) -> Value
     ) async throws(ConnectionError) -> Value {
-        guard let waits else { return try await body() }
         switch await waits.value(within: rest, isBeforeWire: isBeforeWire, { await Result(body) }) {
         case .success(let outcome): return try outcome.get()
         case .failure(.late): throw ConnectionError(outOfTime: serverMayHaveActed)
         case .failure(.canceled): throw .cancelled
         case .failure(.closed): throw ConnectionError(closedWhile: serverMayHaveActed)
         }
-    }
-}
-
-extension RemainingTime {
-    init(_ rest: Duration?, among waits: PendingWaits, serverMayHaveActed: Bool = false, isBeforeWire: Bool = true) {
-        self.init(rest: rest, waits: waits, serverMayHaveActed: serverMayHaveActed, isBeforeWire: isBeforeWire)
     }
 }
 

@@ -78,7 +78,7 @@ final class Transfer: Sendable {
     /// Returns the response, whose body may still be on the way.
     private func response(within limit: ExchangeAttempt.Limit?) async throws(TransportError) -> TransportResponse {
         guard let limit else { return try await send() }
-        let (result, isLate) = await environment.retryCoordinator.clock.limit(limit.rest) {
+        let (result, isLate) = await environment.retryCoordinator.clock.limit(limit.rest).canceling {
             await Result { [self] () async throws(TransportError) in try await send() }
         }
         guard isLate else { return try result.get() }

@@ -26,14 +26,13 @@ struct Environment: Sendable {
 
     /// Returns the request as it is keyed, persisted and sent.
     ///
-    /// - Parameter left: the time that the provider may take.
-    func resolve(_ request: Request, within left: RemainingTime = .forever) async throws(ConnectionError) -> Request {
+    /// - Parameter left: the time that the provider may take; `nil` if neither time nor cancellation ends the wait.
+    func resolve(_ request: Request, within left: RemainingTime? = nil) async throws(ConnectionError) -> Request {
         var resolved = request
         try complete(&resolved)
         guard provider != nil, resolved.identity == nil else { return resolved }
-        let identity = try await left.value { [resolved] () async throws(ConnectionError) in
-            try await self.identity(of: resolved)
-        }
+        let name = { @Sendable [resolved] () async throws(ConnectionError) in try await self.identity(of: resolved) }
+        let identity = if let left { try await left.value(name) } else { try await name() }
         resolved.provide(identity: identity)
         return resolved
     }

@@ -33,9 +33,8 @@ final class Admission: Sendable {
     func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: caller) { return permit }
-        let limit = try builder.time.rest(of: plan.context.resolved, since: plan.timeStart).map {
-            LanePermit.Limit(time: $0, clock: builder.time.clock)
-        }
+        let limit = try builder.time.rest(of: plan.context.resolved, since: plan.timeStart).map(
+            builder.time.clock.limit)
         caller.run?.setWaiting(true)
         defer { caller.run?.setWaiting(false) }
         return try await LanePermit.acquire(

@@ -4,7 +4,7 @@
 final class ExchangeSharing: Sendable {
     /// The time limit of a caller, if it differs from that of the exchange.
     struct OwnTime: Sendable {
-        let rest: Duration
+        let limit: TimeLimit
         /// The error when the time is up.
         let error: ConnectionError
     }
@@ -79,13 +79,14 @@ final class ExchangeSharing: Sendable {
     ) async -> ExchangeOutcome {
         defer { reader.noteEnd() }
         return await outcome(
-            of: streams, for: key, plan: plan, onEvent: reader.receive, whenJoined: whenJoined, exchange: exchange)
+            of: streams, for: key, plan: plan, within: nil, onEvent: reader.receive, whenJoined: whenJoined,
+            exchange: exchange)
     }
 
     /// Joins the running exchange, or starts one, and waits for its outcome within the caller's time.
     ///
     /// - Parameters:
-    ///   - limit: the caller's own limit; `nil` if that of the exchange suffices.
+    ///   - time: the caller's own limit; `nil` if that of the exchange suffices.
     ///   - whenJoined: called when there is an exchange to wait for.
     ///   - exchange: sends the request.
     /// - Returns: the outcome; ``ExchangeOutcome/Ending/superseded`` if another exchange has stored a response since
@@ -94,32 +95,24 @@ final class ExchangeSharing: Sendable {
     func outcome(
         for key: SharedExchangeKey,
         plan: ExchangePlan,
-        within limit: OwnTime?,
-        whenJoined: @escaping @Sendable () -> Void,
+        within time: OwnTime?,
+        whenJoined: () -> Void,
         exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {
         var report: (@Sendable (ExchangeEvent) -> Void)?
         if let run = plan.context.caller.run { report = { run.receive($0) } }
-        guard let limit else {
-            return await outcome(
-                of: exchanges, for: key, plan: plan, onEvent: report, whenJoined: whenJoined, exchange: exchange)
-        }
-        let (outcome, isLate) = await time.clock.limit(limit.rest) { [self, report] in
-            await self.outcome(
-                of: exchanges, for: key, plan: plan, onEvent: report, whenJoined: whenJoined, exchange: exchange)
-        }
-        guard isLate, !Task.isCancelled, case .failure(let error) = outcome.ending, error.code == .cancelled else {
-            return outcome
-        }
-        return ExchangeOutcome(limit.error)
+        return await outcome(
+            of: exchanges, for: key, plan: plan, within: time, onEvent: report, whenJoined: whenJoined,
+            exchange: exchange)
     }
 
     private func outcome<Key, Event>(
         of exchanges: SingleFlight<Key, ExchangeOutcome, Event>,
         for key: Key,
         plan: ExchangePlan,
+        within time: OwnTime?,
         onEvent: (@Sendable (Event) -> Void)?,
-        whenJoined: @Sendable () -> Void,
+        whenJoined: () -> Void,
         exchange: @escaping SingleFlight<Key, ExchangeOutcome, Event>.Operation
     ) async -> ExchangeOutcome {
         let outcome = await exchanges.outcome(
@@ -130,11 +123,13 @@ final class ExchangeSharing: Sendable {
             isNeeded: { !lookup.isSuperseded(plan) },
             onEvent: onEvent,
             onJoin: whenJoined,
+            within: time?.limit,
             operation: exchange)
         switch outcome {
         case .value(let outcome): return outcome
         case .dismissed: return ExchangeOutcome(.dismissed)
         case .canceled: return ExchangeOutcome(.cancelled)
+        case .late: return ExchangeOutcome(time?.error ?? .cancelled)
         case nil: return ExchangeOutcome(.superseded(isCounted: false))
         }
     }

@@ -28,7 +28,7 @@ extension ReplayOwner {
     func waitForAttempts() async {
         let ends = state.withLock { $0.attempts.values.map(\.end) }
         guard !ends.isEmpty else { return }
-        _ = await Deadline.value(within: clock.endTimeout) { for end in ends { await end() } }
+        _ = await TimeLimit(clock.endTimeout).value { for end in ends { await end() } }
     }
 
     /// Whether the lease lasts long enough to begin an attempt.
@@ -74,7 +74,7 @@ extension ReplayOwner {
             return (state.lastNumber, state.isRetired)
         }
         let pause = isRetired ? Self.lastPause : duration
-        await Task { [clock] in await signal.wait(for: pause, by: clock.sleep) }.value
+        await Task { [clock] in await signal.wait(within: TimeLimit(pause, by: clock.sleep)) }.value
         state.withLock { $0.pauses[number] = nil }
     }
 

@@ -245,7 +245,7 @@ final class ReplayOwner: Sendable {
         // The lock is held until the row is removed, so that no process rescues the jobs meanwhile. If another process
         // holds the file for long, the jobs are rescued later. The outcomes come first: without them, the outcomes of
         // the jobs would count as unknown.
-        _ = await Deadline.value(within: clock.endTimeout) {
+        _ = await TimeLimit(clock.endTimeout).value {
             await self.outcomes.waitUntilWritten()
             try? await self.remove(id)
             withExtendedLifetime(last.lock) {}

@@ -90,10 +90,10 @@ extension ReplayChanges {
         /// Waits until the minimum time since the last read has passed, or the task is canceled.
         func pause(since last: Read) async {
             let left = Self.pause - (queue.clock.uptime() - last.uptime)
-            if left > 0 { await Signal().wait(for: .milliseconds(left), by: queue.clock.sleep) }
+            if left > 0 { await Signal().wait(within: TimeLimit(.milliseconds(left), by: queue.clock.sleep)) }
         }
 
         /// Waits for a change by this process, or for the next read of other processes' changes.
-        func wait() async { await signal.wait(for: .seconds(1), by: queue.clock.sleep) }
+        func wait() async { await signal.wait(within: TimeLimit(.seconds(1), by: queue.clock.sleep)) }
     }
 }

@@ -121,7 +121,7 @@ extension ReplayQueue {
             guard let job = try job(id) else { throw Self.noJob(id) }
             if job.state.isEnd { return job }
             // Other processes do not report to `listeners`, so the job is also polled.
-            await signal.wait(for: .seconds(1), by: clock.sleep)
+            await signal.wait(within: TimeLimit(.seconds(1), by: clock.sleep))
         }
         throw ReplayError(.closed, "the wait for job \(id) was canceled")
     }

@@ -267,14 +267,14 @@ public final class ReplayQueue: Sendable {
     public func close() async {
         await owner.retire()
         let isInTime = Guarded(true)
-        _ = await Deadline.value(within: clock.endTimeout) {
+        _ = await TimeLimit(clock.endTimeout).value {
             try? await self.eraseJobsOfSignedOut { isInTime.withLock { $0 } }
         }
         isInTime.withLock { $0 = false }
         // A later process does it.
         database.interruptRewrite()
         // If another process holds the file for long, that process empties the log when it closes.
-        _ = await Deadline.value(within: clock.endTimeout) { [writer] in await writer.emptyLog() }
+        _ = await TimeLimit(clock.endTimeout).value { [writer] in await writer.emptyLog() }
     }
 
     // For processes that only add or manage jobs, and do not close the queue.

@@ -41,7 +41,7 @@ extension Replayer {
                 }
             }
             if let left, left > .zero {
-                await run.changes.wait(for: left, by: queue.clock.sleep)
+                await run.changes.wait(within: TimeLimit(left, by: queue.clock.sleep))
             } else {
                 await run.changes.wait()
             }
@@ -66,7 +66,7 @@ extension Replayer {
         while run.openJobs > 0, !Task.isCancelled {
             let time = deadline == .max ? .max : deadline - queue.clock.uptime()
             guard time > 0 else { return }
-            await signal.wait(for: min(ReplayStep.longTick, .milliseconds(time)), by: queue.clock.sleep)
+            await signal.wait(within: TimeLimit(min(ReplayStep.longTick, .milliseconds(time)), by: queue.clock.sleep))
         }
     }
 }

@@ -82,8 +82,8 @@ extension Replayer {
         case .claim, .end: break
         case .wait(let limit):
             let limit = shortened(limit, until: run.deadline, wakes: wakes)
-            await wakes.signal.wait(for: limit, by: queue.clock.sleep)
-        case .pause: await wakes.signal.wait(for: ReplayStep.tick, by: queue.clock.sleep)
+            await wakes.signal.wait(within: TimeLimit(limit, by: queue.clock.sleep))
+        case .pause: await wakes.signal.wait(within: TimeLimit(ReplayStep.tick, by: queue.clock.sleep))
         case .fail(let error): run.fail(error)
         }
     }

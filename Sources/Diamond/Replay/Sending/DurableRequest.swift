@@ -156,7 +156,7 @@ extension ReplayQueue {
     @discardableResult
     fileprivate func finishAndLeave(_ job: ReplayTable.Claimed, result: JobResult) async -> ReplayState? {
         let isDelivered = Guarded(result.isDelivered)
-        let state = await Deadline.value(within: clock.endTimeout) { [self] in
+        let state = await TimeLimit(clock.endTimeout).value { [self] in
             defer { owner.leave() }
             return await finish(
                 job, outcome: result.outcome, answer: result.answer, unknownSince: result.unknownSince,

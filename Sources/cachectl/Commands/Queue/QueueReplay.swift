@@ -83,7 +83,7 @@ struct QueueReplay: AsyncParsableCommand {
         let result = await replay(with: engine, messages: messages)
         // If the queue cannot be written, the engine may never finish closing.
         if (try? result.get().error) != nil {
-            _ = await Deadline.value(within: .seconds(1)) { await engine.close() }
+            _ = await TimeLimit(.seconds(1)).value { await engine.close() }
         } else {
             await engine.close()
         }

@@ -85,7 +85,7 @@ import Testing
             slices.withLock { $0 += 1 }; isThere.wake()
         }
         async let held = queue.hold(.lane(.default))
-        await isThere.wait(for: .seconds(600), by: ContinuousClock())
+        await isThere.wait(within: TimeLimit(.seconds(600), by: ContinuousClock()))
         let released = try await queue.release(.lane(.default))
         _ = try await (held, released)
         #expect(try queue.holds().isEmpty && queue.counts()[.held] == 0)
