@@ -44,7 +44,7 @@ import Testing
         await tasks.waitForAll()
     }
 
-    @Test func `gives a key to one task at a time`() async {
+    @Test func `a task set gives a key to one task at a time`() async {
         let (first, second) = (Gate(), Gate())
         let started = Guarded<[String]>([])
         func add(_ name: String, until gate: Gate) {

@@ -100,7 +100,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `end the wait for a permit when its time is up`() async {
+    @Test func `lanes end the wait for a permit when its time is up`() async {
         let (lanes, clock) = (Lanes(width: 1, originWidth: 1, limits: [:]), TestClock())
         let scope = PermitScope(lane: .default, origin: "http://h")
         #expect(lanes.acquireIfAvailable(scope))
