@@ -8,20 +8,11 @@ enum BodyPump {
         let task = Task {
             do {
                 for try await piece in pieces {
-                    switch pipe.yield(piece) {
-                    case .more: break
-                    case .pause: await hasRoom.wait()
-                    case .stop: return
-                    }
+                    guard await yield(piece, to: pipe, hasRoom: hasRoom) else { return }
                 }
                 pipe.finish(nil)
             } catch {
-                let known = error as? TransportError
-                pipe.finish(
-                    known
-                        ?? TransportError(
-                            .other, "the body's source failed: see the cause", serverMayHaveActed: true,
-                            cause: error))
+                pipe.finish(error as? TransportError ?? TransportError(sourceFailed: error))
             }
         }
         pipe.connect(
@@ -31,5 +22,24 @@ enum BodyPump {
                 hasRoom.wake()
             })
         return pipe
+    }
+
+    /// Moves a piece into a pipe, and waits until the pipe has room for the next.
+    ///
+    /// - Returns: `false` if no more is wanted.
+    private static func yield(_ piece: Data, to pipe: BodyPipe, hasRoom: Signal) async -> Bool {
+        switch pipe.yield(piece) {
+        case .more: return true
+        case .pause:
+            await hasRoom.wait()
+            return true
+        case .stop: return false
+        }
+    }
+}
+
+extension TransportError {
+    fileprivate init(sourceFailed cause: any Error) {
+        self.init(.other, "the body's source failed: see the cause", serverMayHaveActed: true, cause: cause)
     }
 }

@@ -98,28 +98,35 @@ final class SaveSnapshot {
             if isReplaced(at: index, where: after, in: later) { continue }
             guard property.areSame(current[index].value, after.slots[index].value) else { continue }
             // A value that was loaded since is newer than the snapshot.
-            let present = model.tracking.dirty.first { $0.property === property }
-            if entry(property) == nil {
-                guard let present else { continue }
-                back.append(PropertyVisitor.Slot(property: property, value: present.original.anyValue))
-                model.tracking.dirty.removeAll { $0.property === property }
-            } else {
-                back.append(slot)
-                if let present {
-                    let isOriginal = property.areSame(present.original.anyValue, slot.value)
-                    if isOriginal { model.tracking.dirty.removeAll { $0.property === property } }
-                } else if !property.areSame(current[index].value, slot.value),
-                    let original = property.original(current[index].value)
-                {
-                    model.tracking.dirty.append(DirtyProperty(property: property, original: original))
-                }
-            }
+            guard let restored = restored(slot, of: model, from: current[index].value) else { continue }
+            back.append(restored)
             model.tracking.repairs += repairs.filter { repair in
                 repair.key == property.key && !model.tracking.repairs.contains(repair)
             }
         }
         for change in PropertyVisitor.assign(back, to: model) { model.note(change) }
         if model.tracking.rejections == after.rejections { model.tracking.rejections = rejections }
+    }
+
+    /// Returns a slot with the value to restore, and updates the dirty properties; `nil` if the property was neither
+    /// dirty in the snapshot nor is it now.
+    private func restored(
+        _ slot: PropertyVisitor.Slot, of model: Model, from current: Any
+    ) -> PropertyVisitor.Slot? {
+        let property = slot.property
+        let present = model.tracking.dirty.first { $0.property === property }
+        guard entry(property) != nil else {
+            guard let present else { return nil }
+            model.tracking.dirty.removeAll { $0.property === property }
+            return PropertyVisitor.Slot(property: property, value: present.original.anyValue)
+        }
+        if let present {
+            let isOriginal = property.areSame(present.original.anyValue, slot.value)
+            if isOriginal { model.tracking.dirty.removeAll { $0.property === property } }
+        } else if !property.areSame(current, slot.value), let original = property.original(current) {
+            model.tracking.dirty.append(DirtyProperty(property: property, original: original))
+        }
+        return slot
     }
 
     /// The identity of the property's dirty entry; `nil` for a property that is not dirty.

@@ -133,17 +133,21 @@ extension Model {
         else { return }
         context.detach(duplicate)
         for link in duplicate.links {
-            if let entry = link as? Entry, let core = entry.owner {
-                core.reading {
-                    // The user has deleted the object before its id was known.
-                    if core.isDeletionQueued(self) {
-                        core.remove(entry, reason: .removed)
-                    } else {
-                        core.replace(entry, with: self)
-                    }
-                }
-            }
+            if let entry = link as? Entry { replace(entry) }
             if let child = link as? ChildLink { child.replaceChild(with: self) }
+        }
+    }
+
+    /// Replaces the entry of a duplicate in its collection.
+    private final func replace(_ entry: Entry) {
+        guard let core = entry.owner else { return }
+        core.reading {
+            // The user has deleted the object before its id was known.
+            if core.isDeletionQueued(self) {
+                core.remove(entry, reason: .removed)
+            } else {
+                core.replace(entry, with: self)
+            }
         }
     }
 

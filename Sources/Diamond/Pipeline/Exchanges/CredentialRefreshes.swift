@@ -30,6 +30,25 @@ final class CredentialRefreshes: Sendable {
         var running: [Int: Run] = [:]
         var begun = 0
         var isClosed = false
+
+        /// Returns the running refreshes of secrets, and those of the secrets that have to be refreshed.
+        mutating func needs(
+            of secrets: Set<Secret>, since count: Int, at now: Int64
+        ) -> (runs: Set<Run>, outdated: Set<Secret>) {
+            var runs = Set<Run>()
+            var outdated = Set<Secret>()
+            for secret in secrets {
+                records.withValue(of: secret, at: now) { record in
+                    guard record.refresh <= count else { return }
+                    if let run = record.run {
+                        runs.insert(run)
+                    } else if record.limit.beginIfAllowed(at: now) {
+                        outdated.insert(secret)
+                    }
+                }
+            }
+            return (runs, outdated)
+        }
     }
 
     /// The secrets that the current task refreshes.
@@ -89,19 +108,8 @@ final class CredentialRefreshes: Sendable {
     private func runs(for wire: WireRequest, since count: Int) -> Set<Run> {
         let now = clock.uptime()
         let (runs, isClosed) = state.withLock { state -> (Set<Run>, Bool) in
-            var runs = Set<Run>()
-            var outdated = Set<Secret>()
-            for secret in wire.secrets {
-                state.records.withValue(of: secret, at: now) { record in
-                    guard record.refresh <= count else { return }
-                    if let run = record.run {
-                        runs.insert(run)
-                    } else if record.limit.beginIfAllowed(at: now) {
-                        outdated.insert(secret)
-                    }
-                }
-            }
-            if !outdated.isEmpty { runs.insert(begin(outdated, for: wire.identity, &state, at: now)) }
+            var (runs, outdated) = state.needs(of: wire.secrets, since: count, at: now)
+            if !outdated.isEmpty { runs.insert(begin(outdated, for: wire.identity, in: &state, at: now)) }
             return (runs, state.isClosed)
         }
         // Outside the lock: cancellation handlers may be code of the app.
@@ -109,7 +117,7 @@ final class CredentialRefreshes: Sendable {
         return runs
     }
 
-    private func begin(_ secrets: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
+    private func begin(_ secrets: Set<Secret>, for identity: String?, in state: inout State, at now: Int64) -> Run {
         // Includes the secrets that the calling task refreshes, because that refresh waits for this one.
         let current = secrets.union(Self.currentSecrets)
         state.begun += 1
@@ -117,12 +125,7 @@ final class CredentialRefreshes: Sendable {
         // The end of the run needs the lock, so the run cannot end before it is recorded.
         let run = Run.detached { [self] in
             do {
-                try await Self.$currentSecrets.withValue(current) {
-                    // A shared exchange may wait for it, now or later.
-                    try await Hook.run(isInFlight: true) {
-                        try await provider.refreshSecrets(Set(secrets.map(\.name)), for: identity)
-                    }
-                }
+                try await Self.$currentSecrets.withValue(current) { try await refresh(secrets, for: identity) }
             } catch {
                 end(number, of: secrets, isNew: false)
                 throw error
@@ -132,6 +135,13 @@ final class CredentialRefreshes: Sendable {
         for secret in secrets { state.records.withValue(of: secret, at: now) { $0.run = run } }
         state.running[number] = run
         return run
+    }
+
+    private func refresh(_ secrets: Set<Secret>, for identity: String?) async throws {
+        // A shared exchange may wait for it, now or later.
+        try await Hook.run(isInFlight: true) {
+            try await provider.refreshSecrets(Set(secrets.map(\.name)), for: identity)
+        }
     }
 
     private func end(_ number: Int, of secrets: Set<Secret>, isNew: Bool) {

@@ -113,17 +113,30 @@ extension ReplayQueue {
         // key, the new request gets one of its own.
         if request.headers[.idempotencyKey] == oldKey { request.headers[.idempotencyKey] = nil }
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
-        // If the request becomes another job, that job gets the unique name.
-        var copy = draft
-        copy.policy.uniqueness = .replace
-        let limit = maximumCount
-        let rules = rules
-        let added = copy
-        let result = try await writer.write { (connection, ledger) throws(SQLiteError) -> Result<Int64, ReplayError> in
-            guard try ReplayTable.storedRow(id, on: connection) != nil else { return .failure(Self.noJob(id)) }
+        let edit = Edit(id: id, old: old, draft: draft, limit: maximumCount, rules: rules)
+        let result = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try edit.apply(on: connection, ledger: &ledger)
+        }
+        return try result.get()
+    }
+
+    /// The replacement of the request of a job, in a transaction.
+    private struct Edit: Sendable {
+        let id: ReplayJob.ID
+        /// The request at the start of the edit.
+        let old: Request
+        let draft: ReplayDraft
+        let limit: Int
+        let rules: KeyRules
+
+        /// - Returns: the id of the job that has the new request.
+        func apply(
+            on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+        ) throws(SQLiteError) -> Result<ReplayJob.ID, ReplayError> {
+            guard try ReplayTable.storedRow(id, on: connection) != nil else { return .failure(noJob(id)) }
             guard let row = try ReplayTable.checkedRow(id, on: connection, ledger: &ledger),
                 let stored = try ReplayTable.checkedRequest(of: row, on: connection, ledger: &ledger)
-            else { return .failure(Self.damaged(id)) }
+            else { return .failure(damaged(id)) }
             guard row.state != .running, row.state != .done else {
                 let message = "job \(id) is \(row.state), and can no longer be changed: add another one"
                 return .failure(ReplayError(.wrongState, message))
@@ -131,24 +144,29 @@ extension ReplayQueue {
             guard (try? Request(json: stored)) == old else {
                 return .failure(ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again"))
             }
-            guard !row.mayBeKnown else {
-                // If a newer job has the name, its request is the one to send.
-                if let key = added.uniqueKey, let other = try ReplayTable.jobID(named: key, on: connection), other != id
-                {
-                    return .failure(Self.notUnique(id))
-                }
-                switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, ledger: &ledger) {
-                case .added(let id), .kept(let id), .replaced(let id): return .success(id)
-                case .merged: return .success(id)
-                case .refused(let error): return .failure(error)
-                }
-            }
+            guard !row.mayBeKnown else { return try addJob(on: connection, ledger: &ledger) }
             var draft = draft
             draft.policy.uniqueness = .preserveSchedule
             try ReplayTable.replace(row, by: draft, on: connection, ledger: &ledger)
             return .success(id)
         }
-        return try result.get()
+
+        /// Adds the request as another job, which gets the unique name, because a server may know the old one.
+        private func addJob(
+            on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
+        ) throws(SQLiteError) -> Result<ReplayJob.ID, ReplayError> {
+            // If a newer job has the name, its request is the one to send.
+            if let key = draft.uniqueKey, let other = try ReplayTable.jobID(named: key, on: connection), other != id {
+                return .failure(notUnique(id))
+            }
+            var draft = draft
+            draft.policy.uniqueness = .replace
+            return switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, ledger: &ledger) {
+            case .added(let id), .kept(let id), .replaced(let id): .success(id)
+            case .merged: .success(id)
+            case .refused(let error): .failure(error)
+            }
+        }
     }
 
     private static func refuseMove(
