@@ -9,15 +9,8 @@ extension Exchange {
     /// - Parameters:
     ///   - number: the number of the attempt.
     ///   - isHedge: whether another attempt is on the wire. Then nothing is recorded.
+    @inline(never)
     func prepareAttempt(_ number: Int, isHedge: Bool = false) async throws(ConnectionError) -> Transfer {
-        guard environment.interceptors.isEmpty, options.gate == nil else {
-            return try await adaptAndPrepare(number, isHedge: isHedge)
-        }
-        return try transfer(outgoing, number: number, isHedge: isHedge)
-    }
-
-    /// Prepares an attempt that interceptors adapt, or that passes a gate.
-    private func adaptAndPrepare(_ number: Int, isHedge: Bool) async throws(ConnectionError) -> Transfer {
         var outgoing = outgoing
         if !environment.interceptors.isEmpty { outgoing = try await adaptedInTime(outgoing, number: number) }
         let transfer = try transfer(outgoing, number: number, isHedge: isHedge)
@@ -46,7 +39,7 @@ extension Exchange {
     }
 
     /// The request of the next attempt, with cookies.
-    private var outgoing: AdaptedRequest {
+    var outgoing: AdaptedRequest {
         // The range is added before interceptors see the request: a signature may cover it.
         var outgoing = partialResponse.value?.requestForRest(of: request) ?? request
         outgoing.needsNewConnection = outgoing.needsNewConnection || history.needsNewConnection
@@ -75,10 +68,11 @@ extension Exchange {
         options.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
     }
 
-    private func transfer(
+    /// Returns an attempt without interceptors and without a gate, or one that they have let through.
+    func transfer(
         _ outgoing: AdaptedRequest,
         number: Int,
-        isHedge: Bool
+        isHedge: Bool = false
     ) throws(ConnectionError) -> Transfer {
         // The connection may have been paused while interceptors ran. Nothing of the attempt was sent yet.
         try beginAttempt()

@@ -58,16 +58,15 @@ struct Exchange: Sendable {
 
     /// Returns the response, or the error with the attempts that led to it.
     private mutating func result(_ permit: inout LanePermit) async -> Result<ReceivedResponse, ConnectionError> {
-        do throws(ConnectionError) { return .success(try await send(&permit)) } catch {
+        do throws(ConnectionError) {
+            let attempt = try await attempt(holding: permit)
+            return .success(
+                attempt.isGood ? try finish(withGood: attempt) : try await retry(after: attempt, permit: &permit))
+        } catch {
             var error = error
             error.attempts = history.attempts
             return .failure(error)
         }
-    }
-
-    private mutating func send(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
-        let attempt = try await attempt(holding: permit)
-        return attempt.isGood ? try finish(withGood: attempt) : try await retry(after: attempt, permit: &permit)
     }
 
     // Most first attempts are good.
@@ -129,9 +128,13 @@ struct Exchange: Sendable {
 
     private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
     {
-        let transfer = try await prepareAttempt(number)
+        let isPlain = environment.interceptors.isEmpty && options.gate == nil
+        let transfer = try isPlain ? transfer(outgoing, number: number) : await prepareAttempt(number)
         options.report(.began(transfer.meter))
-        let attempt = await run(transfer, holding: permit)
+        let attempt =
+            if let delay = hedgeDelay { await race(transfer, after: delay, holding: permit) } else {
+                await transfer.run()
+            }
         partialResponse = attempt.partialResponse
         if let gate = options.gate, !attempt.isGood, !attempt.serverMayHaveActed(at: environment.now()) {
             gate.noteUnprocessed()
@@ -139,10 +142,18 @@ struct Exchange: Sendable {
         return attempt
     }
 
-    private mutating func run(_ transfer: Transfer, holding permit: borrowing LanePermit) async -> ExchangeAttempt {
-        guard !hasHedged, case .none = partialResponse, let delay = options.hedgeDelay else {
-            return await transfer.run()
-        }
+    private var hedgeDelay: Duration? {
+        guard !hasHedged, case .none = partialResponse else { return nil }
+        return options.hedgeDelay
+    }
+
+    // Few requests are hedged.
+    @inline(never)
+    private mutating func race(
+        _ transfer: Transfer,
+        after delay: Duration,
+        holding permit: borrowing LanePermit
+    ) async -> ExchangeAttempt {
         let race = await hedged(transfer, after: delay, number: number + 1, spare: permit.spare)
         if let other = race.other {
             hasHedged = true

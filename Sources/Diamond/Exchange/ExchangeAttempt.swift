@@ -19,27 +19,11 @@ struct ExchangeAttempt: Sendable {
     /// whole response.
     private let durableMethod: HTTPRequest.Method?
 
-    /// Sends the request, and receives the whole response, or the rest of it.
-    init(_ transfer: Transfer) async {
-        startedAt = Date(milliseconds: transfer.environment.now())
+    fileprivate init(_ transfer: Transfer, startedAt: Date, _ completion: Transfer.Completion) {
+        self.startedAt = startedAt
         meter = transfer.meter
         durableMethod = transfer.options.gate.map { _ in transfer.request.method }
-        completion = await Self.completion(of: transfer)
-    }
-
-    // The limit is for the time until the head if the body goes to a sink, otherwise for the whole attempt.
-    private static func completion(of transfer: Transfer) async -> Transfer.Completion {
-        let limit = transfer.exchange.limit(after: transfer.outgoing.spent)
-        guard let limit, transfer.options.sink == nil else {
-            return await transfer.completion(headLimit: limit)
-        }
-        let clock = transfer.environment.retryCoordinator.clock
-        var (completion, isLate) = await clock.limit(limit.rest).canceling { await transfer.completion() }
-        guard isLate, case .failed(let error, let head) = completion.end, error.code == .cancelled else {
-            return completion
-        }
-        completion.end = .failed(TransportError(late: error, limit), head: head)
-        return completion
+        self.completion = completion
     }
 
     /// Whether the head of a response decides the job of a durable request.
@@ -140,10 +124,27 @@ extension Transfer {
     /// Runs the attempt, and notes how it ends.
     func run() async -> ExchangeAttempt {
         let token = options.scope.begin(.attempt, attempt: number)
-        let attempt = await ExchangeAttempt(self)
+        let startedAt = environment.date
+        let limit = exchange.limit(after: outgoing.spent)
+        // The limit is for the time until the head if the body goes to a sink, otherwise for the whole attempt.
+        let completion =
+            if let limit, options.sink == nil { await completion(within: limit) } else {
+                await completion(headLimit: limit)
+            }
+        let attempt = ExchangeAttempt(self, startedAt: startedAt, completion)
         token.end(attempt.activityOutcome)
         environment.retryCoordinator.note(attempt.result, of: admission, from: options.origin)
         return attempt
+    }
+
+    private func completion(within limit: ExchangeAttempt.Limit) async -> Completion {
+        let clock = environment.retryCoordinator.clock
+        var (completion, isLate) = await clock.limit(limit.rest).canceling { await self.completion() }
+        guard isLate, case .failed(let error, let head) = completion.end, error.code == .cancelled else {
+            return completion
+        }
+        completion.end = .failed(TransportError(late: error, limit), head: head)
+        return completion
     }
 }
 

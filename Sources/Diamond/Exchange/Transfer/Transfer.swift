@@ -65,7 +65,10 @@ final class Transfer: Sendable {
     func completion(headLimit: ExchangeAttempt.Limit? = nil) async -> Completion {
         let sentAt = environment.now()
         do throws(TransportError) {
-            let response = try await response(within: headLimit)
+            let response =
+                if let headLimit { try await response(within: headLimit) } else {
+                    try await environment.transport.send(meter.measured(request))
+                }
             let head = head(of: response, sentAt: sentAt)
             // Most bodies arrive together with the head, so that the transfer cannot break any more.
             if let whole = wholeResponse(response.body, head: head) { return whole }
@@ -76,10 +79,11 @@ final class Transfer: Sendable {
     }
 
     /// Returns the response, whose body may still be on the way.
-    private func response(within limit: ExchangeAttempt.Limit?) async throws(TransportError) -> TransportResponse {
-        guard let limit else { return try await send() }
+    private func response(within limit: ExchangeAttempt.Limit) async throws(TransportError) -> TransportResponse {
         let (result, isLate) = await environment.retryCoordinator.clock.limit(limit.rest).canceling {
-            await Result { [self] () async throws(TransportError) in try await send() }
+            await Result { [self] () async throws(TransportError) in
+                try await environment.transport.send(meter.measured(request))
+            }
         }
         guard isLate else { return try result.get() }
         // A head that is received at the limit does not count: its body is canceled already.
@@ -87,10 +91,6 @@ final class Transfer: Sendable {
             throw error.code == .cancelled ? TransportError(late: error, limit) : error
         }
         throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
-    }
-
-    private func send() async throws(TransportError) -> TransportResponse {
-        try await environment.transport.send(meter.measured(request))
     }
 
     private func head(of response: TransportResponse, sentAt: Int64) -> ReceivedResponse {
