@@ -7,17 +7,17 @@ extension Pipeline {
     ///
     /// - Parameter report: receives the events of the exchange.
     func sharedExchange<Key, Event>(
-        _ request: ExchangeRequest,
+        _ plan: ExchangePlan,
         for flight: SingleFlight<Key, ExchangeOutcome, Event>.Flight,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async -> ExchangeOutcome {
         do throws(ConnectionError) {
-            var permit = try await admission.permit(for: request.plan, as: flight)
+            var permit = try await admission.permit(for: plan, as: flight)
             flight.begin()
-            guard !permit.wasAwaited || !lookup.isSuperseded(request.plan) else {
+            guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
                 return ExchangeOutcome(.superseded(isCounted: true))
             }
-            return await exchange(request, permit: &permit) { event in
+            return await exchange(plan, permit: &permit) { event in
                 if case .personal = event { flight.dismissOthers() } else { report(event) }
             }
         } catch {
@@ -29,45 +29,47 @@ extension Pipeline {
     ///
     /// - Parameter whenAdmitted: called when the permit is acquired.
     func ownExchange(
-        _ request: ExchangeRequest,
+        _ plan: ExchangePlan,
         whenAdmitted: () -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome {
-        let caller = request.context.caller
-        var permit = try await admission.permit(for: request.plan, as: caller)
-        guard !permit.wasAwaited || !lookup.isSuperseded(request.plan) else {
+        let caller = plan.context.caller
+        var permit = try await admission.permit(for: plan, as: caller)
+        guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
             return ExchangeOutcome(.superseded(isCounted: false))
         }
         try caller.sink?.open()
         whenAdmitted()
-        return await exchange(request, permit: &permit) { caller.receive($0) }
+        return await exchange(plan, permit: &permit) { caller.receive($0) }
     }
 
     /// - Parameter report: receives the events of the exchange.
     @inline(never)
     func exchange(
-        _ request: ExchangeRequest,
+        _ plan: ExchangePlan,
         permit: inout LanePermit,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async -> ExchangeOutcome {
-        let timeStart = request.plan.timeStart ?? time.clock.uptime()
+        let timeStart = plan.timeStart ?? time.clock.uptime()
         do throws(ConnectionError) {
-            let sent = try await admission.admitted(request, wasAwaited: permit.wasAwaited)
-            let exchange = try admittedExchange(sent, since: timeStart, report: report)
+            var instant = SendInstant(in: invalidations)
+            let admitted = try await admission.admitted(plan, wasAwaited: permit.wasAwaited, at: &instant)
+            let exchange = try admittedExchange(admitted, at: instant, since: timeStart, report: report)
             let ending = try await ending(of: exchange, permit: &permit)
             return ExchangeOutcome(
-                ending.forwarded(for: exchange.forwardReason), startedAt: timeStart, plan: request.plan)
+                ending.forwarded(for: exchange.forwardReason), startedAt: timeStart, plan: plan)
         } catch {
             return ExchangeOutcome(.failure(error), startedAt: timeStart)
         }
     }
 
     private func admittedExchange(
-        _ sent: ExchangeRequest,
+        _ plan: ExchangePlan,
+        at instant: SendInstant,
         since timeStart: Int64,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) -> AdmittedExchange {
         try AdmittedExchange(
-            sent, since: timeStart, admission: admission, store: store, environment: exchangeEnvironment,
+            plan, at: instant, since: timeStart, admission: admission, store: store, environment: exchangeEnvironment,
             report: report)
     }
 
@@ -76,19 +78,25 @@ extension Pipeline {
         permit: inout LanePermit
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = exchange.plan
-        let received = try await receivedResponse(to: exchange, permit: &permit)
-        store.freshen(by: received, admitted: exchange.sent)
+        var attempts = Exchange(exchange, in: exchangeEnvironment)
+        let received: ReceivedResponse
+        do throws(ConnectionError) { received = try await attempts.receivedResponse(&permit) } catch {
+            await finish(exchange, after: error)
+            throw error
+        }
+        if (200..<400).contains(received.status.code) { answers.send(exchange.origin) }
+        store.freshen(by: received, admitted: exchange)
         guard !received.isInSink else {
             // Before its own invalidations, which are not about it.
-            let entryForGet = store.entryForGet(of: received, admitted: exchange.sent)
+            let entryForGet = store.entryForGet(of: received, admitted: exchange)
             await store.invalidate(after: received, to: plan.context)
-            await exchange.bodyRecorder?.finish(received, admitted: exchange.sent, entryForGet: entryForGet)
+            await exchange.bodyRecorder?.finish(received, admitted: exchange, entryForGet: entryForGet)
             plan.context.caller.sink?.complete()
             return .response(response(from: received, to: plan.context))
         }
         let meaning = plan.meaning(of: received)
         guard let meaning, !meaning.isForCaller else {
-            if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: exchange.sent) }
+            if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: exchange) }
             let isForAll = store.isForAll(received, to: plan.context)
             store.unshared.note(isForAll && !received.isPersonal, of: plan)
             if !isForAll { exchange.report(.personal) }
@@ -99,21 +107,11 @@ extension Pipeline {
         return try await answered(by: received, meaning: meaning, to: exchange, permit: &permit)
     }
 
-    private func receivedResponse(
-        to admitted: AdmittedExchange,
-        permit: inout LanePermit
-    ) async throws(ConnectionError) -> ReceivedResponse {
-        var exchange = Exchange(admitted, in: exchangeEnvironment)
-        do throws(ConnectionError) {
-            let received = try await exchange.receivedResponse(&permit)
-            if (200..<400).contains(received.status.code) { answers.send(admitted.origin) }
-            return received
-        } catch {
-            // What was received for a sink is not saved.
-            if admitted.context.caller.sink != nil { await admitted.bodyRecorder?.discard() }
-            await store.invalidate(after: error, to: admitted.context)
-            throw error
-        }
+    @inline(never)
+    private func finish(_ exchange: AdmittedExchange, after error: ConnectionError) async {
+        // What was received for a sink is not saved.
+        if exchange.context.caller.sink != nil { await exchange.bodyRecorder?.discard() }
+        await store.invalidate(after: error, to: exchange.context)
     }
 
     /// Serves the stored response that a 304 confirms.
@@ -135,8 +133,8 @@ extension Pipeline {
         }
         let confirmed =
             meaning == .confirm
-            ? store.confirm(stored, by: received, admitted: exchange.sent)
-            : store.select(stored, by: received, admitted: exchange.sent)
+            ? store.confirm(stored, by: received, admitted: exchange)
+            : store.select(stored, by: received, admitted: exchange)
         let isForAll = store.isForAll(confirmed, at: received.receivedAt)
         store.unshared.note(isForAll && !received.isPersonal, of: plan)
         // The other clients of a gateway look up what was confirmed. Each reads its body at its own pace.
@@ -144,7 +142,7 @@ extension Pipeline {
         defer { if confirmed.isToBeErased { store.erase(stored) } }
         // A caller with a sink may read the body slowly.
         permit.release()
-        if stored.isPart { await store.confirmPart(stored, by: received, admitted: exchange.sent) }
+        if stored.isPart { await store.confirmPart(stored, by: received, admitted: exchange) }
         return try await ending(serving: stored.with(confirmed.stored), confirmedBy: received, for: plan)
     }
 
@@ -154,9 +152,10 @@ extension Pipeline {
         of exchange: AdmittedExchange,
         permit: inout LanePermit
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
-        let plan = exchange.plan.unconditional(since: exchange.timeStart)
+        let plan = try await admission.builder.rebuilt(
+            exchange.plan, Revalidation(stored: exchange.plan.stored), since: exchange.timeStart)
         let next = try admittedExchange(
-            try await admission.rebuilt(plan), since: exchange.timeStart, report: exchange.report)
+            plan, at: SendInstant(in: invalidations), since: exchange.timeStart, report: exchange.report)
         return try await ending(of: next, permit: &permit)
     }
 

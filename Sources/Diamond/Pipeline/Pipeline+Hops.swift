@@ -54,13 +54,13 @@ extension Pipeline {
         let key = RefreshKey(of: stored.identity)
         refreshes.add(for: key) {
             let token = context.begin(.refresh, in: activity)
-            let plan = ExchangePlan(
-                context.inBackground,
-                Revalidation(
-                    stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator)),
-                isAwaited: false, timeStart: nil, parent: token.id, lookedUpAt: instant)
+            let context = context.inBackground
+            let revalidation = Revalidation(
+                stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator),
+                lookedUpAt: instant)
             return { [self] in
-                let outcome = await exchangeOutcome(of: plan, progress: HopProgress(timeStart: nil))
+                let outcome = await exchangeOutcome(
+                    for: context, revalidation, parent: token.id, progress: HopProgress(timeStart: nil))
                 refreshes.free(key)
                 token.end(ActivityOutcome(ofRefresh: outcome))
             }

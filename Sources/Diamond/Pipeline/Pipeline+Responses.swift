@@ -52,7 +52,7 @@ extension Pipeline {
     /// - Throws: the error of an interceptor that refuses the response, for all callers; then it is not stored.
     func stored(_ received: ReceivedResponse, to exchange: AdmittedExchange) async throws(ConnectionError) -> Response {
         // Before its own invalidations, which are not about it.
-        let entry = store.entryForGet(of: received, admitted: exchange.sent)
+        let entry = store.entryForGet(of: received, admitted: exchange)
         await store.invalidate(after: received, to: exchange.context)
         // Most responses are processed by no code of the app, and were received in one piece: storing them needs no
         // wait.
@@ -79,9 +79,9 @@ extension Pipeline {
 
     private func storedAtOnce(_ received: ReceivedResponse, to exchange: AdmittedExchange) -> Response {
         let context = exchange.context
-        if store.isForCache(received, to: exchange.plan), let entry = store.entry(of: received, to: exchange.sent) {
+        if store.isForCache(received, to: exchange.plan), let entry = store.entry(of: received, to: exchange) {
             exchange.bodyRecorder?.end()
-            store.add(entry, admitted: exchange.sent)
+            store.add(entry, admitted: exchange)
             return response(from: received, to: context).storing(entry.stored, for: context)
         }
         let response = response(from: received, to: context)
@@ -107,13 +107,13 @@ extension Pipeline {
             return response
         }
         let mayStore = await mayStore(response, for: context)
-        if mayStore, received.status == .partialContent { await store.storePart(received, admitted: exchange.sent) }
-        guard mayStore, let entry = store.entry(of: received, to: exchange.sent) else {
+        if mayStore, received.status == .partialContent { await store.storePart(received, admitted: exchange) }
+        guard mayStore, let entry = store.entry(of: received, to: exchange) else {
             await recorder?.discard()
             return response
         }
         let isWritten = await recorder?.finish(as: entry) ?? false
-        store.add(entry, admitted: exchange.sent, isWritten: isWritten)
+        store.add(entry, admitted: exchange, isWritten: isWritten)
         return response.storing(entry.stored, for: context)
     }
 

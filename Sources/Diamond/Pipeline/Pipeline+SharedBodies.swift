@@ -9,18 +9,17 @@ extension Pipeline {
     /// - Returns: the outcome; ``ExchangeOutcome/Ending/dismissed`` if the response is not for the caller.
     @inline(never)
     func streamedOutcome(
-        of request: ExchangeRequest,
+        of plan: ExchangePlan,
         for key: SharedStreamKey,
         into sink: any BodySink,
         whenJoined: @escaping @Sendable () -> Void
     ) async -> ExchangeOutcome {
-        let plan = request.plan
         let reader = SharedBodyReader(sink)
         defer { reader.leave() }
         // Canceled at the end of this function, if it is not awaited: the caller then leaves the exchange.
         async let outcome = sharing.outcome(for: key, plan: plan, reader: reader, whenJoined: whenJoined) {
             [self] flight in
-            await streamedExchange(request, for: flight)
+            await streamedExchange(plan, for: flight)
         }
         guard let body = await reader.body else {
             let outcome = await outcome
@@ -62,18 +61,12 @@ extension Pipeline {
 
     /// Exchanges a request, and passes the body to all callers that have joined.
     private func streamedExchange(
-        _ request: ExchangeRequest,
+        _ plan: ExchangePlan,
         for flight: ExchangeSharing.Streams.Flight
     ) async -> ExchangeOutcome {
-        let body = SharedBody(for: request.plan) { flight.report($0) }
+        let body = SharedBody(for: plan) { flight.report($0) }
         defer { body.end() }
-        return await sharedExchange(request.receiving(into: body), for: flight) { _ in }.of(request.plan)
-    }
-}
-
-extension ExchangeRequest {
-    /// The request whose body goes into a sink.
-    fileprivate func receiving(into sink: any BodySink) -> ExchangeRequest {
-        with(plan.with(plan.context.receiving(into: sink)))
+        let shared = plan.with(plan.context.receiving(into: body))
+        return await sharedExchange(shared, for: flight) { _ in }.of(plan)
     }
 }

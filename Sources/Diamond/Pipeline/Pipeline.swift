@@ -178,14 +178,13 @@ final class Pipeline: Sendable {
                     return response
                 }
             case .fail: return lookup.nothingStored(for: context.resolved)
-            case .send(let revalidation):
+            case .send(var revalidation):
                 count(context, by: &token)
+                revalidation.lookedUpAt = instant
                 let sent = sent(context, progress: progress)
-                let plan = ExchangePlan(
-                    sent, revalidation, mayBeSuperseded: progress.maySupersede, timeStart: progress.timeStart,
-                    parent: context.caller.request ?? token?.id, lookedUpAt: instant)
-                let outcome = await exchangeOutcome(of: plan, progress: progress)
-                guard let result = progress.result(of: outcome, for: plan, in: time) else { continue }
+                let outcome = await exchangeOutcome(
+                    for: sent, revalidation, parent: context.caller.request ?? token?.id, progress: progress)
+                guard let result = progress.result(of: outcome, for: sent, in: time) else { continue }
                 if sent !== context, progress.noteCollected(result) { continue }
                 timeStart = progress.timeStart(after: time.hasDeadline(context.resolved) ? outcome.timeStart : nil)
                 token?.note(result)
@@ -197,28 +196,41 @@ final class Pipeline: Sendable {
 
     /// Exchanges a request, together with other callers if it may be shared.
     @inline(never)
-    func exchangeOutcome(of plan: ExchangePlan, progress: HopProgress) async -> ExchangeOutcome {
+    func exchangeOutcome(
+        for context: RequestContext,
+        _ revalidation: Revalidation,
+        parent: ActivityInterval.ID?,
+        progress: HopProgress
+    ) async -> ExchangeOutcome {
         do throws(ConnectionError) {
-            let request = try plan.hasSecrets ? await builder.filledRequest(for: plan) : builder.request(for: plan)
+            let plan = try await builder.plan(
+                for: context, revalidation, mayBeSuperseded: progress.maySupersede, timeStart: progress.timeStart,
+                parent: parent)
             // A caller whose time is up joins no exchange.
             let limit = try ownTime(for: plan, progress: progress)
             let joinedAt = plan.timeStart ?? time.clock.uptime()
-            let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress: progress) }
-            guard !progress.isAlone else { return try await ownExchange(request, whenAdmitted: countMiss) }
-            if let sink = plan.context.caller.sink {
+            // A function, because a closure would be allocated for every exchange.
+            @Sendable func countMiss() { self.countMiss(of: plan, progress: progress) }
+            guard !progress.isAlone else { return try await ownExchange(plan, whenAdmitted: countMiss) }
+            if let sink = context.caller.sink {
                 guard limit == nil, let key = sharing.streamKey(of: plan) else {
-                    return try await ownExchange(request, whenAdmitted: countMiss)
+                    return try await ownExchange(plan, whenAdmitted: countMiss)
                 }
-                return await streamedOutcome(of: request, for: key, into: sink, whenJoined: countMiss)
+                return await streamedOutcome(of: plan, for: key, into: sink, whenJoined: countMiss)
                     .joined(at: joinedAt, by: plan)
             }
-            guard let key = sharing.key(of: request) else {
-                return try await ownExchange(request, whenAdmitted: countMiss)
+            guard let key = sharing.key(of: plan) else {
+                return try await ownExchange(plan, whenAdmitted: countMiss)
             }
-            let outcome = await plan.context.caller.whileWaiting {
-                await sharing.outcome(for: key, plan: plan, within: limit, whenJoined: countMiss) { [self] flight in
-                    await sharedExchange(request, for: flight, report: flight.report)
-                }
+            let run = context.caller.run
+            run?.setWaiting(true)
+            defer { run?.setWaiting(false) }
+            var receive: (@Sendable (ExchangeEvent) -> Void)?
+            if let run { receive = { run.receive($0) } }
+            let outcome = await sharing.outcome(
+                of: sharing.exchanges, for: key, plan: plan, within: limit, onEvent: receive, whenJoined: countMiss
+            ) { [self] flight in
+                await sharedExchange(plan, for: flight, report: flight.report)
             }
             return outcome.joined(at: joinedAt, by: plan)
         } catch {

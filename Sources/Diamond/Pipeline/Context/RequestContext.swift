@@ -20,6 +20,8 @@ final class RequestContext: Sendable {
         static let redirected = Traits(rawValue: 8)
         /// The body is collected in the background, after a sink has received the stored body.
         static let afterSink = Traits(rawValue: 16)
+        /// No caller waits for the response.
+        static let background = Traits(rawValue: 32)
 
         /// The traits that the next hop inherits.
         static let inherited: Traits = [.foreign, .stripped]
@@ -92,7 +94,7 @@ final class RequestContext: Sendable {
     /// The context of a refresh in the background. If the caller has a sink, the body is collected within the engine's
     /// limit, because the caller's limit is for the sink. The conditions and the range of the caller are left out.
     var inBackground: RequestContext {
-        var traits = traits
+        var traits = traits.union(.background)
         if caller.sink != nil { traits.insert(.afterSink) } else { traits.remove(.afterSink) }
         // A gateway stores the body in pieces, also without a client.
         let isOfGateway = caller.sink?.takesEveryStatus == true

@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// An exchange that may be on the wire: its request, and all that its attempts and the storing of its response need.
+/// An exchange that may be on the wire: its plan, and all that its attempts and the storing of its response need.
 final class AdmittedExchange: ExchangeOptions {
-    /// The request, with the instant at which it is sent.
-    let sent: ExchangeRequest
+    let plan: ExchangePlan
+    private let sendInstant: SendInstant
     /// The start of the request's time, by the exchange clock.
     let timeStart: Int64
     /// Records the body for the cache; `nil` if it is never stored.
@@ -18,20 +18,22 @@ final class AdmittedExchange: ExchangeOptions {
     private let store: ResponseStore
 
     /// - Parameters:
+    ///   - instant: the instant at which the request is sent.
     ///   - timeStart: the start of the request's time.
     ///   - report: receives the events of the exchange.
     /// - Throws: `timedOut` if no time is left.
     init(
-        _ sent: ExchangeRequest,
+        _ plan: ExchangePlan,
+        at instant: SendInstant,
         since timeStart: Int64,
         admission: Admission,
         store: ResponseStore,
         environment: ExchangeEnvironment,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) {
-        let plan = sent.plan
         let context = plan.context
-        self.sent = sent
+        self.plan = plan
+        sendInstant = instant
         self.timeStart = timeStart
         receive = report
         self.admission = admission
@@ -44,12 +46,15 @@ final class AdmittedExchange: ExchangeOptions {
         forwardReason = store.lookup.forwardReason(for: context, stored: plan.stored?.response)
     }
 
-    var plan: ExchangePlan { sent.plan }
     var context: RequestContext { plan.context }
+    /// The instant at which the request is sent.
+    var sentAt: InvalidationLog.Instant { sendInstant.instant }
+    /// ``CacheEntry/knownChange`` of the response.
+    var knownChange: Int64? { sendInstant.knownChange }
 
     // MARK: For the attempts
 
-    var request: TransportRequest { sent.request }
+    var request: TransportRequest { plan.request }
     var url: String { context.url }
     var origin: String { context.permitScope.origin }
     var activity: Activity { admission.activity }
@@ -62,7 +67,7 @@ final class AdmittedExchange: ExchangeOptions {
     var cacheStatus: CacheStatus? { forwardReason.map { CacheStatus(forwardReason: $0) } }
     var upload: Upload? { context.caller.upload }
     var gate: SendGate? { context.caller.gate }
-    var canRenewCredentials: Bool { admission.builder.canRenewCredentials(of: sent) }
+    var canRenewCredentials: Bool { admission.builder.canRenewCredentials(of: plan) }
 
     func isForSink(_ status: HTTPResponse.Status) -> Bool {
         guard let sink else { return false }
@@ -83,7 +88,7 @@ final class AdmittedExchange: ExchangeOptions {
     }
 
     func renewedRequest() async throws(ConnectionError) -> TransportRequest {
-        try await admission.builder.renewedRequest(of: sent)
+        try await admission.builder.renewedRequest(of: plan)
     }
 
     func report(_ event: ExchangeEvent) { receive(event) }

@@ -1,40 +1,50 @@
 import HTTPTypes
 
-/// The purpose of an exchange: the request, the stored response that it replaces or confirms, and the instant of the
-/// look-up.
+/// An exchange as it is planned: the request to send, the stored response that it replaces or confirms, and the instant
+/// of the look-up.
 ///
 /// It is a class because every step of the exchange has it.
 final class ExchangePlan: Sendable {
     let context: RequestContext
     let revalidation: Revalidation
-    /// Whether a caller waits for the response.
-    let isAwaited: Bool
     /// Whether a response that another exchange stores meanwhile is served instead.
     let mayBeSuperseded: Bool
     /// The start of the request's time, by the exchange clock; `nil` if it starts with the exchange.
     let timeStart: Int64?
     /// The interval that the exchange belongs to.
     let parent: ActivityInterval.ID?
-    /// The instant of the look-up in the cache.
-    let lookedUpAt: InvalidationLog.Instant
+    /// The transport's request, without the additions of its attempts.
+    let request: TransportRequest
+    /// The number of credential refreshes when the secrets were filled in.
+    let refreshes: Int
+    /// Whether a refresh of its own credentials sends the request. A 401 is then returned, without another refresh.
+    let isSentByRefresh: Bool
 
     init(
         _ context: RequestContext,
-        _ revalidation: Revalidation = Revalidation(),
-        isAwaited: Bool = true,
-        mayBeSuperseded: Bool = true,
+        _ revalidation: Revalidation,
+        mayBeSuperseded: Bool,
         timeStart: Int64?,
         parent: ActivityInterval.ID?,
-        lookedUpAt: InvalidationLog.Instant = 0
+        request: TransportRequest,
+        refreshes: Int,
+        isSentByRefresh: Bool
     ) {
         self.context = context
         self.revalidation = revalidation
-        self.isAwaited = isAwaited
         self.mayBeSuperseded = mayBeSuperseded
         self.timeStart = timeStart
         self.parent = parent
-        self.lookedUpAt = lookedUpAt
+        self.request = request
+        self.refreshes = refreshes
+        self.isSentByRefresh = isSentByRefresh
     }
+
+    /// Whether a caller waits for the response.
+    var isAwaited: Bool { !context.traits.contains(.background) }
+
+    /// The instant of the look-up in the cache.
+    var lookedUpAt: InvalidationLog.Instant { revalidation.lookedUpAt }
 
     /// The stored response that a new one replaces.
     var stored: StoredCandidate? { revalidation.stored }
@@ -55,16 +65,6 @@ final class ExchangePlan: Sendable {
 
     func scope(in activity: Activity) -> ActivityScope { context.scope(in: activity, of: parent) }
 
-    /// Returns the plan without conditions, with the same time limit.
-    func unconditional(since timeStart: Int64?) -> ExchangePlan {
-        ExchangePlan(context, Revalidation(stored: stored), timeStart: timeStart, parent: parent)
-    }
-
-    /// The plan without the stored response, which was erased.
-    var withoutStored: ExchangePlan {
-        ExchangePlan(context, isAwaited: isAwaited, timeStart: timeStart, parent: parent)
-    }
-
     /// The plan with the stored response marked stale.
     var invalidated: ExchangePlan {
         var revalidation = revalidation
@@ -77,8 +77,8 @@ final class ExchangePlan: Sendable {
 
     private func with(_ context: RequestContext, revalidation: Revalidation) -> ExchangePlan {
         ExchangePlan(
-            context, revalidation, isAwaited: isAwaited, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart,
-            parent: parent, lookedUpAt: lookedUpAt)
+            context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
+            request: request, refreshes: refreshes, isSentByRefresh: isSentByRefresh)
     }
 }
 
@@ -90,6 +90,8 @@ struct Revalidation: Sendable {
     var isConditional = false
     /// The other variants whose entity tags are sent (RFC 9111 section 4.3.1).
     var variants: [StoredCandidate] = []
+    /// The instant of the look-up that has found them.
+    var lookedUpAt: InvalidationLog.Instant = 0
 
     /// The stored response whose validators are sent.
     var validators: StoredResponse? { isConditional ? stored?.response : nil }

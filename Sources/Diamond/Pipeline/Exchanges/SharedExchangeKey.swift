@@ -19,15 +19,15 @@ final class SharedExchangeKey: Hashable, Sendable {
     private let isAnsweredOffline: Bool
 
     /// Creates a key; `nil` if the exchange cannot be shared, because the request's body is streamed.
-    init?(_ key: RequestKey, of request: ExchangeRequest, retry: RetryPolicy, isAnsweredOffline: Bool) {
-        switch request.request.body {
+    init?(_ key: RequestKey, of plan: ExchangePlan, retry: RetryPolicy, isAnsweredOffline: Bool) {
+        switch plan.request.body {
         case .none: body = nil
         case .bytes(let data): body = data
         case .stream: return nil
         }
         self.key = key
-        self.request = request.request
-        resolved = request.context.resolved
+        request = plan.request
+        resolved = plan.context.resolved
         self.retry = retry
         self.isAnsweredOffline = isAnsweredOffline
     }

@@ -104,13 +104,13 @@ extension HopProgress {
     @inline(never)
     mutating func result(
         of outcome: ExchangeOutcome,
-        for plan: ExchangePlan,
+        for context: RequestContext,
         in time: RequestTime
     ) -> Result<Response, ConnectionError>? {
-        let isTimed = time.isLimited(plan.context.resolved)
+        let isTimed = time.isLimited(context.resolved)
         switch next(
             after: outcome, now: time.clock.uptime(), isTimed: isTimed,
-            hasDeadline: time.hasDeadline(plan.context.resolved))
+            hasDeadline: time.hasDeadline(context.resolved))
         {
         case .lookUpAgain: return nil
         case .settle(let result): return result

@@ -41,30 +41,46 @@ final class Admission: Sendable {
             for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) }, within: limit)
     }
 
-    /// Returns the request to send after the permit was acquired: during the wait, secrets may have changed, and the
-    /// stored response may have been erased or invalidated.
-    func admitted(_ request: ExchangeRequest, wasAwaited: Bool) async throws(ConnectionError) -> ExchangeRequest {
-        guard wasAwaited, request.plan.hasSecrets else {
-            return try await checked(request.sent(by: invalidations))
-        }
-        return try await checked(try await rebuilt(request.plan))
+    /// Returns the plan to send after the permit was acquired: during the wait, secrets may have changed, and the stored
+    /// response may have been erased or invalidated.
+    ///
+    /// - Parameter instant: the instant at which the plan is sent. It precedes every check of the stored response.
+    func admitted(
+        _ plan: ExchangePlan,
+        wasAwaited: Bool,
+        at instant: inout SendInstant
+    ) async throws(ConnectionError) -> ExchangePlan {
+        guard wasAwaited, plan.hasSecrets else { return try await checked(plan, at: &instant) }
+        let rebuilt = try await builder.rebuilt(plan, plan.revalidation, since: plan.timeStart)
+        instant = SendInstant(in: invalidations)
+        return try await checked(rebuilt, at: &instant)
     }
 
-    /// Builds the request for a plan again.
-    func rebuilt(_ plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
-        try await builder.filledRequest(for: plan).sent(by: invalidations)
-    }
-
-    private func checked(_ request: ExchangeRequest) async throws(ConnectionError) -> ExchangeRequest {
-        let plan = request.plan
+    private func checked(
+        _ plan: ExchangePlan,
+        at instant: inout SendInstant
+    ) async throws(ConnectionError) -> ExchangePlan {
         let isUnchanged = invalidations.now == plan.lookedUpAt && plan.context.resolvedAt == plan.lookedUpAt
-        guard plan.mayBeConfirmed, !isUnchanged else { return request }
+        guard plan.mayBeConfirmed, !isUnchanged else { return plan }
         // A 304 must not restore a response that was erased meanwhile.
         guard !invalidations.hasErased(plan.context, since: plan.lookedUpAt) else {
-            return try await rebuilt(plan.withoutStored)
+            let rebuilt = try await builder.rebuilt(plan, Revalidation(), since: plan.timeStart)
+            instant = SendInstant(in: invalidations)
+            return rebuilt
         }
-        guard invalidations.includes(plan.context, since: plan.lookedUpAt) else { return request }
-        return request.with(plan.invalidated)
+        return invalidations.includes(plan.context, since: plan.lookedUpAt) ? plan.invalidated : plan
+    }
+}
+
+/// The instant at which a request is sent, in the log of invalidations.
+struct SendInstant: Sendable {
+    let instant: InvalidationLog.Instant
+    /// ``CacheEntry/knownChange`` of the response.
+    let knownChange: Int64?
+
+    init(in log: InvalidationLog) {
+        instant = log.now
+        knownChange = log.knownChange
     }
 }
 

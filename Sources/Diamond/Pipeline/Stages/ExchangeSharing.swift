@@ -34,10 +34,9 @@ final class ExchangeSharing: Sendable {
     /// need exchanges of their own: `reload` and `noStore`, conditions that only the origin server evaluates, secrets
     /// without an identity, sinks, durable requests, requests that a shared exchange waits for, requests whose stored
     /// response was found without its body, and requests whose last response could not be shared.
-    func key(of request: ExchangeRequest) -> SharedExchangeKey? {
-        let plan = request.plan
+    func key(of plan: ExchangePlan) -> SharedExchangeKey? {
         let caller = plan.context.caller
-        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !request.isSentByRefresh,
+        guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !plan.isSentByRefresh,
             caller.sink == nil, caller.gate == nil, !caller.isInFlight, plan.stored?.response.isWhole ?? true
         else { return nil }
         let resolved = plan.context.resolved
@@ -45,7 +44,7 @@ final class ExchangeSharing: Sendable {
         guard resolved.invalidates.isEmpty || plan.context.wire.method.isSafe else { return nil }
         guard !unshared.contains(identity.key) else { return nil }
         return SharedExchangeKey(
-            identity.key, of: request, retry: resolved.retry ?? time.retry,
+            identity.key, of: plan, retry: resolved.retry ?? time.retry,
             isAnsweredOffline: lookup.isAnsweredOffline(plan))
     }
 
@@ -87,26 +86,13 @@ final class ExchangeSharing: Sendable {
     ///
     /// - Parameters:
     ///   - time: the caller's own limit; `nil` if that of the exchange suffices.
+    ///   - onEvent: called with each event of the exchange.
     ///   - whenJoined: called when there is an exchange to wait for.
     ///   - exchange: sends the request.
     /// - Returns: the outcome; ``ExchangeOutcome/Ending/superseded`` if another exchange has stored a response since
     ///   the plan was made.
     @inline(never)
-    func outcome(
-        for key: SharedExchangeKey,
-        plan: ExchangePlan,
-        within time: OwnTime?,
-        whenJoined: () -> Void,
-        exchange: @escaping Exchanges.Operation
-    ) async -> ExchangeOutcome {
-        var report: (@Sendable (ExchangeEvent) -> Void)?
-        if let run = plan.context.caller.run { report = { run.receive($0) } }
-        return await outcome(
-            of: exchanges, for: key, plan: plan, within: time, onEvent: report, whenJoined: whenJoined,
-            exchange: exchange)
-    }
-
-    private func outcome<Key, Event>(
+    func outcome<Key, Event>(
         of exchanges: SingleFlight<Key, ExchangeOutcome, Event>,
         for key: Key,
         plan: ExchangePlan,

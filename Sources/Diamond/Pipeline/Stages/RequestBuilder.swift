@@ -16,32 +16,53 @@ final class RequestBuilder: Sendable {
         self.time = time
     }
 
-    /// Returns the request that is sent for a plan whose secrets are filled in, or that has none.
-    ///
-    /// - Throws: `timedOut` if no time is left.
-    func request(for plan: ExchangePlan) throws(ConnectionError) -> ExchangeRequest {
-        _ = try time.rest(of: plan.context.resolved, since: plan.timeStart)
-        return ExchangeRequest(try transportRequest(for: plan, wire: plan.context.wire), for: plan)
-    }
-
-    /// Returns the request that is sent for a plan, with its secrets.
+    /// Returns the plan of an exchange, with the secrets of its request filled in.
     ///
     /// - Throws: `timedOut` if no time is left, `noCredential` if a secret is not known.
-    func filledRequest(for plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
-        guard plan.hasSecrets else { return try request(for: plan) }
-        let resolved = plan.context.resolved
-        // Counted before the secrets are filled in.
-        let count = refreshes?.count ?? 0
-        let isSentByRefresh = refreshes?.isRefreshing(resolved.wire) ?? false
-        let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.timeStart))
-        return ExchangeRequest(
-            try transportRequest(for: plan, wire: wire), for: plan, refreshes: count, isSentByRefresh: isSentByRefresh)
+    func plan(
+        for context: RequestContext,
+        _ revalidation: Revalidation,
+        mayBeSuperseded: Bool = true,
+        timeStart: Int64?,
+        parent: ActivityInterval.ID?
+    ) async throws(ConnectionError) -> ExchangePlan {
+        var wire = context.wire
+        var count = 0
+        var isSentByRefresh = false
+        if context.resolved.hasNamedSecrets {
+            let left = try time.left(of: context.resolved, since: timeStart)
+            // Counted before the secrets are filled in.
+            count = refreshes?.count ?? 0
+            isSentByRefresh = refreshes?.isRefreshing(wire) ?? false
+            wire = try await environment.fill(wire, within: left)
+        } else {
+            _ = try time.rest(of: context.resolved, since: timeStart)
+        }
+        return ExchangePlan(
+            context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
+            request: try transportRequest(for: context, revalidation, wire: wire), refreshes: count,
+            isSentByRefresh: isSentByRefresh)
+    }
+
+    /// Returns a plan again, with the secrets as they are now.
+    ///
+    /// - Parameters:
+    ///   - revalidation: the stored responses of the new plan.
+    ///   - timeStart: the start of the request's time.
+    func rebuilt(
+        _ plan: ExchangePlan,
+        _ revalidation: Revalidation,
+        since timeStart: Int64?
+    ) async throws(ConnectionError) -> ExchangePlan {
+        try await self.plan(for: plan.context, revalidation, timeStart: timeStart, parent: plan.parent)
     }
 
     /// - Parameter wire: the request with its secrets filled in.
-    private func transportRequest(for plan: ExchangePlan, wire: WireRequest) throws(ConnectionError) -> TransportRequest
-    {
-        let context = plan.context
+    private func transportRequest(
+        for context: RequestContext,
+        _ revalidation: Revalidation,
+        wire: WireRequest
+    ) throws(ConnectionError) -> TransportRequest {
         var request = TransportRequest(
             method: wire.method, url: url(of: wire, for: context), headers: wire.headers,
             timeout: context.resolved.timeout)
@@ -53,8 +74,8 @@ final class RequestBuilder: Sendable {
         if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
             request.headers[.acceptEncoding] = "identity"
         }
-        if let stored = plan.revalidation.validators { request.headers.addValidators(of: stored.headers) }
-        request.headers.addTags(of: plan.revalidation.variants.map(\.response.headers))
+        if let stored = revalidation.validators { request.headers.addValidators(of: stored.headers) }
+        request.headers.addTags(of: revalidation.variants.map(\.response.headers))
         if let upload = context.caller.upload { request.body = upload.body }
         do throws(RequestError) {
             if let body = wire.body {
@@ -78,15 +99,15 @@ final class RequestBuilder: Sendable {
     }
 
     /// Whether the credentials of a request may be renewed at this time.
-    func canRenewCredentials(of request: ExchangeRequest) -> Bool {
-        guard let refreshes, request.plan.hasSecrets, !request.isSentByRefresh else { return false }
-        return refreshes.allows(request.context.wire, since: request.refreshes)
+    func canRenewCredentials(of plan: ExchangePlan) -> Bool {
+        guard let refreshes, plan.hasSecrets, !plan.isSentByRefresh else { return false }
+        return refreshes.allows(plan.context.wire, since: plan.refreshes)
     }
 
     /// Returns a request with newer credentials than those that it was sent with.
-    func renewedRequest(of request: ExchangeRequest) async throws(ConnectionError) -> TransportRequest {
-        try await refreshes?.refresh(request.context.wire, since: request.refreshes)
-        return try await filledRequest(for: request.plan).request
+    func renewedRequest(of plan: ExchangePlan) async throws(ConnectionError) -> TransportRequest {
+        try await refreshes?.refresh(plan.context.wire, since: plan.refreshes)
+        return try await rebuilt(plan, plan.revalidation, since: plan.timeStart).request
     }
 }
 

@@ -18,8 +18,8 @@ extension ResponseStore {
     }
 
     /// Updates a stored response by a 304 (RFC 9111 section 4.3.4).
-    func confirm(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: ExchangeRequest) -> Confirmed {
-        let context = admitted.plan.context
+    func confirm(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: AdmittedExchange) -> Confirmed {
+        let context = admitted.context
         let stored = candidate.response
         let decision = StoreDecision(
             confirming: stored,
@@ -51,7 +51,7 @@ extension ResponseStore {
     }
 
     /// Updates the stored response by a 304 that answers the caller's own conditions, and names the stored response.
-    func update(by received: ReceivedResponse, admitted: ExchangeRequest) {
+    func update(by received: ReceivedResponse, admitted: AdmittedExchange) {
         guard let stored = admitted.plan.stored else { return }
         if confirm(stored, by: received, admitted: admitted).isToBeErased { erase(stored) }
     }
@@ -60,8 +60,8 @@ extension ResponseStore {
     func erase(_ candidate: StoredCandidate) { cache?.forget(candidate.identity.key) }
 
     /// Updates or invalidates the stored response to GET by a response to HEAD (RFC 9111 section 4.3.5).
-    func freshen(by received: ReceivedResponse, admitted: ExchangeRequest) {
-        let context = admitted.plan.context
+    func freshen(by received: ReceivedResponse, admitted: AdmittedExchange) {
+        let context = admitted.context
         guard context.wire.method == .head, let identity = context.identity,
             let stored = admitted.plan.stored ?? peek(identity).map({ StoredCandidate($0, of: identity) }),
             isCurrent(

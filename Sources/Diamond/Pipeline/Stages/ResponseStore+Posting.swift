@@ -15,8 +15,8 @@ extension ResponseStore {
     ///
     /// The response names the URL in `Content-Location`, has an explicit lifetime, and does not vary by headers that
     /// only a POST has.
-    func entryForGet(of received: ReceivedResponse, admitted: ExchangeRequest) -> EntryForGet? {
-        let context = admitted.plan.context
+    func entryForGet(of received: ReceivedResponse, admitted: AdmittedExchange) -> EntryForGet? {
+        let context = admitted.context
         guard cache != nil, context.wire.method == .post, !received.isPersonal, isForGets(context),
             Redirect.target(.contentLocation, of: received.headers, from: context.wire)?.url.text() == context.url,
             let new = entryForGet(decision(on: received, to: context, method: .get), received, to: context)

@@ -111,7 +111,7 @@ final class ResponseStore: Sendable {
     /// Returns the entry that a response is stored as; `nil` if it may not be stored.
     ///
     /// - Parameter known: the place where its body is written; `nil` if none is yet.
-    func entry(of received: ReceivedResponse, to admitted: ExchangeRequest, at known: Target? = nil) -> CacheEntry? {
+    func entry(of received: ReceivedResponse, to admitted: AdmittedExchange, at known: Target? = nil) -> CacheEntry? {
         let plan = admitted.plan
         let decision = decision(on: received, to: plan.context)
         guard let target = known ?? target(of: decision, for: plan.context, at: received.receivedAt),
@@ -130,7 +130,7 @@ final class ResponseStore: Sendable {
     /// Stores an entry.
     ///
     /// - Parameter isWritten: whether the entry was already written while its body was received.
-    func add(_ entry: CacheEntry, admitted: ExchangeRequest, isWritten: Bool = false) {
+    func add(_ entry: CacheEntry, admitted: AdmittedExchange, isWritten: Bool = false) {
         if !isWritten { cache?.store(entry, replacing: admitted.plan.stored != nil) }
         checkAgain(entry, admitted: admitted)
     }
@@ -143,7 +143,7 @@ final class ResponseStore: Sendable {
         _ received: ReceivedResponse,
         decision: StoreDecision,
         target: ResolvedRequest.Identity,
-        admitted: ExchangeRequest
+        admitted: AdmittedExchange
     ) -> Bool {
         let plan = admitted.plan
         return !received.isPersonal && !invalidations.hasErased(plan.context, since: admitted.sentAt)
@@ -202,9 +202,9 @@ final class ResponseStore: Sendable {
     func isOvertaken(
         _ old: StoredResponse?,
         target: ResolvedRequest.Identity,
-        admitted: ExchangeRequest
+        admitted: AdmittedExchange
     ) -> Bool {
-        guard invalidations.includes(admitted.plan.context, since: admitted.sentAt),
+        guard invalidations.includes(admitted.context, since: admitted.sentAt),
             let found = cache?.find(target, for: kind), !found.flags.contains(.variants),
             !found.flags.contains(.invalidated)
         else { return false }
@@ -212,8 +212,8 @@ final class ResponseStore: Sendable {
     }
 
     /// Returns an entry, marked stale if it was invalidated during the exchange.
-    func marked(_ entry: CacheEntry, admitted: ExchangeRequest) -> CacheEntry {
-        guard invalidations.includes(admitted.plan.context, groups: entry.groups, since: admitted.sentAt) else {
+    func marked(_ entry: CacheEntry, admitted: AdmittedExchange) -> CacheEntry {
+        guard invalidations.includes(admitted.context, groups: entry.groups, since: admitted.sentAt) else {
             return entry
         }
         var entry = entry
@@ -222,8 +222,8 @@ final class ResponseStore: Sendable {
     }
 
     /// Corrects the stored entry if it was erased or invalidated between the check and the store.
-    func checkAgain(_ entry: CacheEntry, admitted: ExchangeRequest) {
-        guard !invalidations.hasErased(admitted.plan.context, since: admitted.sentAt) else {
+    func checkAgain(_ entry: CacheEntry, admitted: AdmittedExchange) {
+        guard !invalidations.hasErased(admitted.context, since: admitted.sentAt) else {
             cache?.forget(entry.key)
             return
         }
