@@ -150,7 +150,7 @@ extension SingleFlight {
                 state.events.removeAll { $0.kind == event.kind }
                 state.events.append(event)
                 var receivers: [Joiner] = []
-                for (number, joiner) in state.joiners {
+                for (number, joiner) in state.joiners where joiner.onEvent != nil {
                     if joiner.pendingEvents == nil {
                         receivers.append(joiner)
                     } else {

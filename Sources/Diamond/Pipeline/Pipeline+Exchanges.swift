@@ -17,9 +17,7 @@ extension Pipeline {
             guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
                 return ExchangeOutcome(.superseded(isCounted: true))
             }
-            return await exchange(plan, permit: &permit) { event in
-                if case .personal = event { flight.dismissOthers() } else { report(event) }
-            }
+            return await exchange(plan, permit: &permit, report: report)
         } catch {
             return ExchangeOutcome(error)
         }

@@ -67,6 +67,9 @@ extension Pipeline {
         let body = SharedBody(for: plan) { flight.report($0) }
         defer { body.end() }
         let shared = plan.with(plan.context.receiving(into: body))
-        return await sharedExchange(shared, for: flight) { _ in }.of(plan)
+        let outcome = await sharedExchange(shared, for: flight) { event in
+            if case .personal = event { flight.dismissOthers() }
+        }
+        return outcome.of(plan)
     }
 }

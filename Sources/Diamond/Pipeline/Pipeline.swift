@@ -102,7 +102,12 @@ final class Pipeline: Sendable {
 
     /// Returns the response to a request that need not be queued; its errors are not transformed.
     func directResponse(to request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
-        try await handled(try await untransformedResponse(to: request, for: caller), by: caller)
+        var response = try await untransformedResponse(to: request, for: caller)
+        guard caller.handler == nil, exchangeEnvironment.interceptors.isEmpty else {
+            return try await handled(response, by: caller)
+        }
+        response.facts.decoder = exchangeEnvironment.decoder
+        return response
     }
 
     /// Returns the response from the server or the cache, before it is transformed. Follows redirects hop by hop.
@@ -230,7 +235,7 @@ final class Pipeline: Sendable {
             let outcome = await sharing.outcome(
                 of: sharing.exchanges, for: key, plan: plan, within: limit, onEvent: receive, whenJoined: countMiss
             ) { [self] flight in
-                await sharedExchange(plan, for: flight, report: flight.report)
+                await sharedExchange(plan, for: flight, report: flight.receive)
             }
             return outcome.joined(at: joinedAt, by: plan)
         } catch {

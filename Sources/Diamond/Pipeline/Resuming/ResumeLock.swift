@@ -24,17 +24,24 @@ final class ResumeLocks: Sendable {
     /// Waits until all canceled exchanges have saved their partial responses, or the waiting task is canceled.
     func waitForCanceled() async {
         while !Task.isCancelled, let location = holders.withLock({ $0.first { $0.value.isCanceled }?.key }) {
-            await waiter(for: location)?.value {}
+            if case .canceled(let release) = status(of: location) { await release.value {} }
         }
     }
 
-    /// Returns a waiter for the release by a canceled holder; `nil` if there is none.
-    fileprivate func waiter(for location: Location) -> Promise<Void>? {
+    fileprivate enum Status {
+        case free, held
+        /// A canceled exchange holds the lock. The promise is fulfilled when it releases the lock.
+        case canceled(Promise<Void>)
+    }
+
+    /// Returns the status of a place, with a waiter if its holder was canceled.
+    fileprivate func status(of location: Location) -> Status {
         holders.withLock { holders in
-            guard holders[location]?.isCanceled == true else { return nil }
+            guard let holder = holders[location] else { return .free }
+            guard holder.isCanceled else { return .held }
             let waiter = Promise<Void>()
             holders[location]?.waiters.append(waiter)
-            return waiter
+            return .canceled(waiter)
         }
     }
 }
@@ -68,8 +75,15 @@ final class ResumeLock: Sendable {
     ///
     /// - Returns: `false` if another exchange has it, or the waiting task is canceled.
     func waitUntilFree() async -> Bool {
-        while !Task.isCancelled, let waiter = locks.waiter(for: location) { await waiter.value {} }
-        return locks.holders.withLock { $0[location] == nil }
+        while true {
+            switch locks.status(of: location) {
+            case .free: return true
+            case .held: return false
+            case .canceled(let release):
+                guard !Task.isCancelled else { return false }
+                await release.value {}
+            }
+        }
     }
 
     /// Acquires the lock. This fails if its exchange was canceled before, because the next exchange may have read the

@@ -132,6 +132,13 @@ extension ExchangePlan {
     var isShareable: Bool { context.wire.method == .get && context.resolved.conditions.value == nil }
 }
 
+extension SingleFlight.Flight where Event == ExchangeEvent {
+    /// Passes an event of the exchange on to its callers. A personal response is for the first of them alone.
+    @Sendable func receive(_ event: ExchangeEvent) {
+        if case .personal = event { dismissOthers() } else { report(event) }
+    }
+}
+
 extension ExchangeEvent: FlightEvent {
     enum Kind { case began, progress }
 

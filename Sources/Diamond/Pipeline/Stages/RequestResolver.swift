@@ -22,8 +22,10 @@ struct RequestResolver: Sendable {
         let resolved: ResolvedRequest
         if caller.gate != nil || caller.resolvedAt != nil {
             resolved = try ResolvedRequest(request, rules: environment.rules)
+        } else if let known = try resolvedAtOnce(request) {
+            resolved = known
         } else {
-            resolved = try await self.resolved(request, for: caller)
+            resolved = try await resolvedWithIdentity(request, for: caller)
         }
         return RequestContext(
             resolved, for: caller, at: caller.resolvedAt ?? instant, cookies: cookies, now: date)
@@ -47,8 +49,16 @@ struct RequestResolver: Sendable {
     }
 
     /// Resolves a request; the credential provider names the identity if the request has none.
-    func resolved(_ request: Request, for caller: Caller = Caller()) async throws(ConnectionError) -> ResolvedRequest {
+    func resolved(_ request: Request) async throws(ConnectionError) -> ResolvedRequest {
         if let resolved = try resolvedAtOnce(request) { return resolved }
+        return try await resolvedWithIdentity(request, for: Caller())
+    }
+
+    @inline(never)
+    private func resolvedWithIdentity(
+        _ request: Request,
+        for caller: Caller
+    ) async throws(ConnectionError) -> ResolvedRequest {
         let complete = try await caller.whileWaiting { () async throws(ConnectionError) in
             try await environment.resolve(request, within: time.left(of: request))
         }
