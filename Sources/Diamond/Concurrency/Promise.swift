@@ -51,14 +51,20 @@ package final class Promise<Value: Sendable>: Sendable {
 
     /// Waits for the value, even if the task is canceled. It may be called once.
     package func value() async -> Value {
-        await withUnsafeContinuation { (waiter: Waiter) in
-            let isPending = state.withLock { state in
-                if state.isPending { state = .pending(waiter) }
-                return state.isPending
-            }
-            if !isPending { waiter.resume() }
+        await withUnsafeContinuation(register)
+        return consume()
+    }
+
+    private func register(_ waiter: Waiter) {
+        let isPending = state.withLock { state in
+            if state.isPending { state = .pending(waiter) }
+            return state.isPending
         }
-        return state.withLock { state in
+        if !isPending { waiter.resume() }
+    }
+
+    private func consume() -> Value {
+        state.withLock { state in
             guard case .fulfilled(let value) = state else { preconditionFailure("a promise can be awaited only once") }
             state = .consumed
             return value
@@ -71,10 +77,11 @@ package final class Promise<Value: Sendable>: Sendable {
     ///   value counts, as always.
     package func value(whenCanceled: @escaping @Sendable () -> Value) async -> Value {
         await withTaskCancellationHandler {
-            await value()
+            await withUnsafeContinuation(register)
         } onCancel: {
             fulfill(with: whenCanceled())
         }
+        return consume()
     }
 
     /// Waits for the value until the task is canceled, or the time is up. It may be called once.
@@ -88,10 +95,11 @@ package final class Promise<Value: Sendable>: Sendable {
     ) async -> Value {
         let timer = limit?.start { withdraw(.late) }
         defer { timer?.cancel() }
-        return await withTaskCancellationHandler {
-            await value()
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation(register)
         } onCancel: {
             withdraw(.canceled)
         }
+        return consume()
     }
 }

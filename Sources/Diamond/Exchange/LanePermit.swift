@@ -42,8 +42,8 @@ struct LanePermit: ~Copyable {
         countedIn activityScope: () -> ActivityScope,
         within limit: TimeLimit? = nil
     ) async throws(ConnectionError) -> LanePermit {
-        guard try await wait(for: scope, of: lanes, as: waiter, countedIn: activityScope, within: limit) else {
-            throw ConnectionError(outOfTime: true)
+        guard await lanes.acquire(scope, for: waiter, countedIn: activityScope(), within: limit) else {
+            throw limit == nil || Task.isCancelled ? .cancelled : ConnectionError(outOfTime: true)
         }
         return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
     }
@@ -83,23 +83,7 @@ struct LanePermit: ~Copyable {
     ) async throws(ConnectionError) -> Bool {
         if !isHeld { isHeld = lanes.acquireIfAvailable(scope) }
         guard !isHeld else { return true }
-        isHeld = try await Self.wait(
-            for: scope, of: lanes, as: waiter, countedIn: { activityScope }, attempt: attempt, within: limit)
-        return isHeld
-    }
-
-    /// - Returns: `false` if the limit was reached, and there is no permit to release.
-    /// - Throws: `cancelled` with the waiting task.
-    private static func wait(
-        for scope: PermitScope,
-        of lanes: Lanes,
-        as waiter: any PriorityWaiter,
-        countedIn activityScope: () -> ActivityScope,
-        attempt: Int = 1,
-        within limit: TimeLimit?
-    ) async throws(ConnectionError) -> Bool {
-        let isHeld = await lanes.acquire(
-            scope, for: waiter, countedIn: activityScope(), attempt: attempt, within: limit)
+        isHeld = await lanes.acquire(scope, for: waiter, countedIn: activityScope, attempt: attempt, within: limit)
         guard isHeld || limit != nil && !Task.isCancelled else { throw .cancelled }
         return isHeld
     }
