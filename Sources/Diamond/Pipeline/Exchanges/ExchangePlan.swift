@@ -27,8 +27,8 @@ final class ExchangePlan: Sendable {
         timeStart: Int64?,
         parent: ActivityInterval.ID?,
         request: TransportRequest,
-        refreshes: Int,
-        isSentByRefresh: Bool
+        refreshes: Int = 0,
+        isSentByRefresh: Bool = false
     ) {
         self.context = context
         self.revalidation = revalidation

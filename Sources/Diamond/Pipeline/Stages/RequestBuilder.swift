@@ -26,18 +26,17 @@ final class RequestBuilder: Sendable {
         timeStart: Int64?,
         parent: ActivityInterval.ID?
     ) async throws(ConnectionError) -> ExchangePlan {
-        var wire = context.wire
-        var count = 0
-        var isSentByRefresh = false
-        if context.resolved.hasNamedSecrets {
-            let left = try time.left(of: context.resolved, since: timeStart)
-            // Counted before the secrets are filled in.
-            count = refreshes?.count ?? 0
-            isSentByRefresh = refreshes?.isRefreshing(wire) ?? false
-            wire = try await environment.fill(wire, within: left)
-        } else {
+        guard context.resolved.hasNamedSecrets else {
             _ = try time.rest(of: context.resolved, since: timeStart)
+            return ExchangePlan(
+                context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
+                request: try transportRequest(for: context, revalidation, wire: context.wire))
         }
+        let left = try time.left(of: context.resolved, since: timeStart)
+        // Counted before the secrets are filled in.
+        let count = refreshes?.count ?? 0
+        let isSentByRefresh = refreshes?.isRefreshing(context.wire) ?? false
+        let wire = try await environment.fill(context.wire, within: left)
         return ExchangePlan(
             context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
             request: try transportRequest(for: context, revalidation, wire: wire), refreshes: count,
