@@ -61,13 +61,9 @@ struct StoreDecision {
             headers: headers, control, status: status, kind: rules.kind, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
         self.sentAt = sentAt
-        let isKept =
-            Self.heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         let refusal: StoreRefusal? =
-            if method != .get, method != .query {
-                .method
-            } else if !isKept {
-                .status
+            if let refusal = Self.refusal(method: method, status: status, freshness: freshness) {
+                refusal
             } else if !rules.passesCoding, headers.isCoded {
                 // Bodies are decoded. A coded one is only for requests that accept the coding, which is not part of the
                 // key.
@@ -100,6 +96,13 @@ struct StoreDecision {
         )
         new.know(kept)
         stored = new
+    }
+
+    /// Returns the reason why the method or the status forbids to store a response; `nil` if they allow it.
+    private static func refusal(method: HTTPRequest.Method, status: Int, freshness: Freshness) -> StoreRefusal? {
+        guard method == .get || method == .query else { return .method }
+        let isAllowed = heuristicallyCacheable.contains(status) || (freshness.lifetime != nil && isFinal(status))
+        return isAllowed ? nil : .status
     }
 
     /// Decides what to store after the server confirmed a response, with a 304 or a response to HEAD.
