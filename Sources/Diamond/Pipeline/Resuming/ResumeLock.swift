@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Synchronization
 
 /// The places where exchanges leave partial responses. One exchange at a time writes each, with a ``ResumeLock``. A file
 /// has a lock of its own.
@@ -14,6 +15,7 @@ final class ResumeLocks: Sendable {
     }
 
     fileprivate struct Holder {
+        let lock: ObjectIdentifier
         /// Whether its exchange was canceled, and will soon release the lock.
         var isCanceled = false
         var waiters: [Promise<Void>] = []
@@ -48,16 +50,10 @@ final class ResumeLocks: Sendable {
 
 /// The lock of one exchange for a place in the ``ResumeLocks``. Released at the latest when it is deallocated.
 final class ResumeLock: Sendable {
-    private struct State {
-        var isHeld = false
-        /// Whether the exchange has tried to acquire it.
-        var wasRequested = false
-        /// Whether it was canceled or released, and cannot be acquired any more.
-        var isClosed = false
-    }
-
-    // Locked before the holders, never after them.
-    private let state = Guarded(State())
+    // Both change while the lock of the holders is held.
+    private let isRequested = Atomic(false)
+    /// Whether it was canceled or released, and cannot be acquired any more.
+    private let isClosed = Atomic(false)
     private let location: ResumeLocks.Location
     private let locks: ResumeLocks
 
@@ -66,10 +62,10 @@ final class ResumeLock: Sendable {
         self.locks = locks
     }
 
-    deinit { release() }
+    deinit { if wasRequested { release() } }
 
     /// Whether ``acquire()`` was called, even without success.
-    var wasRequested: Bool { state.withLock { $0.wasRequested } }
+    var wasRequested: Bool { isRequested.load(ordering: .acquiring) }
 
     /// Waits while a canceled exchange has the lock.
     ///
@@ -91,31 +87,27 @@ final class ResumeLock: Sendable {
     ///
     /// - Returns: whether the exchange has it now.
     func acquire() -> Bool {
-        state.withLock { state in
-            state.wasRequested = true
-            guard !state.isHeld, !state.isClosed else { return state.isHeld }
-            state.isHeld = locks.holders.withLock { holders in
-                guard holders[location] == nil else { return false }
-                holders[location] = ResumeLocks.Holder()
-                return true
-            }
-            return state.isHeld
+        locks.holders.withLock { holders in
+            isRequested.store(true, ordering: .releasing)
+            if let holder = holders[location] { return holder.lock == ObjectIdentifier(self) }
+            guard !isClosed.load(ordering: .relaxed) else { return false }
+            holders[location] = ResumeLocks.Holder(lock: ObjectIdentifier(self))
+            return true
         }
     }
 
     /// Notes that the exchange was canceled and ends soon. From now on others may wait for the release.
     func cancel() {
-        state.withLock { state in
-            state.isClosed = true
-            if state.isHeld { locks.holders.withLock { $0[location]?.isCanceled = true } }
+        locks.holders.withLock { holders in
+            isClosed.store(true, ordering: .relaxed)
+            if holders[location]?.lock == ObjectIdentifier(self) { holders[location]?.isCanceled = true }
         }
     }
 
     func release() {
-        let holder = state.withLock { state -> ResumeLocks.Holder? in
-            defer { state.isHeld = false }
-            state.isClosed = true
-            return state.isHeld ? locks.holders.withLock { $0.removeValue(forKey: location) } : nil
+        let holder = locks.holders.withLock { holders -> ResumeLocks.Holder? in
+            isClosed.store(true, ordering: .relaxed)
+            return holders[location]?.lock == ObjectIdentifier(self) ? holders.removeValue(forKey: location) : nil
         }
         for waiter in holder?.waiters ?? [] { waiter.fulfill(with: ()) }
     }
