@@ -47,6 +47,9 @@ public struct Guarded<State>: @unchecked Sendable {
         storage.withUnsafeMutablePointerToElements { $0 }.initialize(to: state)
     }
 
+    /// The identity of the state, which all copies have.
+    @inlinable public var id: ObjectIdentifier { ObjectIdentifier(storage) }
+
     /// Runs `body` with exclusive access to the state.
     @inlinable public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result

@@ -3,7 +3,9 @@ import DiamondSQLite
 /// A value that one task awaits, and that is set once, by the first to fulfill the promise.
 ///
 /// The wait consumes the value, so that a promise never extends its lifetime.
-package final class Promise<Value: Sendable>: Sendable {
+///
+/// Copies are the same promise.
+package struct Promise<Value: Sendable>: Identifiable, Sendable {
     // Unsafe, because the state ensures that it is resumed once. It carries no value, because ThreadSanitizer on Linux
     // does not see the handover through a continuation.
     private typealias Waiter = UnsafeContinuation<Void, Never>
@@ -19,6 +21,8 @@ package final class Promise<Value: Sendable>: Sendable {
     private let state = Guarded(State.pending(nil))
 
     package init() {}
+
+    package var id: ObjectIdentifier { state.id }
 
     /// Sets the value and resumes the waiting task, if any. Only the first value counts.
     ///

@@ -100,7 +100,7 @@ final class ConnectionFile: Sendable {
     }
 
     private func end(_ end: Promise<Void>) {
-        state.withLock { state in if state.end === end { state.end = nil } }
+        state.withLock { state in if state.end?.id == end.id { state.end = nil } }
         end.fulfill(with: ())
     }
 }

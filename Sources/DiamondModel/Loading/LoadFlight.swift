@@ -52,7 +52,7 @@ final class LoadFlight: Sendable {
         let waiter = Promise<Completion>()
         let known = state.withLock { state in
             if wasExpected { state.expected -= 1 }
-            if state.completion == nil { state.waiters[ObjectIdentifier(waiter)] = waiter }
+            if state.completion == nil { state.waiters[waiter.id] = waiter }
             return state.completion
         }
         if let known { return known }
@@ -63,14 +63,14 @@ final class LoadFlight: Sendable {
         }
         // The received completion may have been withdrawn since.
         return state.withLock { state in
-            state.waiters[ObjectIdentifier(waiter)] = nil
+            state.waiters[waiter.id] = nil
             return state.completion ?? received
         }
     }
 
     /// Removes a canceled caller. Without callers, cancels the load, unless its data was applied.
     private func leave(_ waiter: Promise<Completion>) {
-        drop { $0.waiters[ObjectIdentifier(waiter)] = nil }
+        drop { $0.waiters[waiter.id] = nil }
     }
 
     private func drop(_ caller: (inout State) -> Void) {

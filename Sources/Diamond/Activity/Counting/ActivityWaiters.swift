@@ -24,10 +24,10 @@ struct ActivityWaiters {
     var isEmpty: Bool { waiting.isEmpty }
 
     mutating func add(_ waiter: Waiter, for condition: Condition) {
-        waiting[ObjectIdentifier(waiter)] = (condition, waiter)
+        waiting[waiter.id] = (condition, waiter)
     }
 
-    mutating func remove(_ waiter: Waiter) { waiting[ObjectIdentifier(waiter)] = nil }
+    mutating func remove(_ waiter: Waiter) { waiting[waiter.id] = nil }
 
     mutating func removeAll() -> [Waiter] {
         defer { waiting = [:] }
