@@ -64,37 +64,35 @@ final class TransferMeter: Sendable {
         return measured
     }
 
-    fileprivate func send(_ count: Int) { update { $0.sent += Int64(count) } }
+    fileprivate func send(_ count: Int) { update { $0.progress.sent += Int64(count) } }
 
     /// Notes the head of the response.
     func receiveHead(_ response: TransportResponse, to request: TransportRequest) {
         let headAt = clock.elapsed()
-        state.withLock { state in
+        update { state in
             state.headAt = headAt
             state.isConnectionReused = response.isConnectionReused
-        }
-        update { progress in
-            if case .bytes(let data) = request.body { progress.sent = Int64(data.count) }
+            if case .bytes(let data) = request.body { state.progress.sent = Int64(data.count) }
             // With these statuses, `Content-Length` is not the length of the whole body (RFC 9110 section 8.6).
             let isOther = [.partialContent, .noContent, .notModified].contains(response.status)
             if request.method != .head, !isOther, !response.headers.contains(.contentEncoding) {
-                progress.expectedToReceive = response.headers.single(.contentLength)
+                state.progress.expectedToReceive = response.headers.single(.contentLength)
                     .flatMap { Int64(digits: $0) }
             }
         }
     }
 
     /// Sets the length of the whole body of a response that can be resumed.
-    func expect(_ count: Int) { update { $0.expectedToReceive = Int64(count) } }
+    func expect(_ count: Int) { update { $0.progress.expectedToReceive = Int64(count) } }
 
     /// Notes the bytes received so far.
     ///
     /// - Parameter count: the count from the start of the body.
-    func receive(_ count: Int) { update { $0.received = max($0.received, Int64(count)) } }
+    func receive(_ count: Int) { update { $0.progress.received = max($0.progress.received, Int64(count)) } }
 
-    private func update(_ change: (inout TransferProgress) -> Void) {
+    private func update(_ change: (inout State) -> Void) {
         let listeners = state.withLock { state in
-            change(&state.progress)
+            change(&state)
             return state.listeners
         }
         for listener in listeners { listener() }
