@@ -1,4 +1,4 @@
-package import Foundation
+public import Foundation
 
 /// A statement with its values in place.
 ///
@@ -6,9 +6,12 @@ package import Foundation
 /// `DELETE FROM job WHERE id = ?` and a value to bind. The text consists of literals only. Their addresses identify
 /// the statement in a connection's cache, so that no text is composed for a statement that was prepared before.
 ///
+/// Inlinable, because a call for each value, with a copy of it, costs more than binding it. `public`, because Swift 6.3
+/// does not inline `package` functions. No product exports this module.
+///
 /// `@unchecked Sendable`: the addresses are those of literals, which nothing changes or deallocates.
-package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
-    enum Value {
+public struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
+    @usableFromInline enum Value {
         /// No value: a literal follows a literal.
         case none
         case null
@@ -21,9 +24,14 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
     }
 
     /// A value, and the address of the literal before it; `nil` for none.
-    struct Piece {
-        var literal: UnsafePointer<UInt8>?
-        var value: Value
+    @usableFromInline struct Piece {
+        @usableFromInline var literal: UnsafePointer<UInt8>?
+        @usableFromInline var value: Value
+
+        @inlinable init(literal: UnsafePointer<UInt8>? = nil, value: Value = .none) {
+            self.literal = literal
+            self.value = value
+        }
 
         /// The address, with the highest bit set if there is no value.
         var mark: UInt {
@@ -32,23 +40,27 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
         }
     }
 
-    /// The first value. It is not in the array, because the statement of a lookup has one value, and an allocation
-    /// would take a twentieth of its time.
-    private(set) var first: Piece?
-    private(set) var rest: [Piece] = []
+    @usableFromInline var count = 0
+    /// The first two pieces. They are not in the array, because most statements have one value or two, and an
+    /// allocation takes longer than binding them.
+    @usableFromInline var first = Piece()
+    @usableFromInline var second = Piece()
+    @usableFromInline var rest: [Piece] = []
     /// The address of the literal after the last value; `nil` for none.
-    private var tail: UnsafePointer<UInt8>?
-    private var isLending = false
+    @usableFromInline var tail: UnsafePointer<UInt8>?
+    @usableFromInline var isLending = false
     /// A hash of the addresses of all literals.
-    private(set) var hash: UInt64 = 0
+    @usableFromInline var hash: UInt64 = 0
+
+    @inlinable @inline(__always) init(capacity: Int) {
+        if capacity > 2 { rest.reserveCapacity(capacity - 2) }
+    }
 
     /// Creates a statement without values.
-    package init(stringLiteral literal: StaticString) { add(literal.utf8Start) }
+    @inlinable @inline(__always) public init(stringLiteral literal: StaticString) { add(literal.utf8Start) }
 
-    package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.sql }
-
-    private init(capacity: Int) {
-        if capacity > 1 { rest.reserveCapacity(capacity - 1) }
+    @inlinable @inline(__always) public init(stringInterpolation: StringInterpolation) {
+        self = stringInterpolation.sql
     }
 
     /// The bytes that ``SQLiteConnection/run(_:)`` does not copy, and the number of their parameter; `nil` for none.
@@ -63,7 +75,7 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
         return nil
     }
 
-    private var pieces: [Piece] { first.map { [$0] + rest } ?? [] }
+    private var pieces: [Piece] { [first, second].prefix(count) + rest }
 
     /// The text, with `?` for each value.
     package var text: String {
@@ -77,12 +89,12 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
     /// The addresses of the literals, and where values are. Statements with the same marks have the same text.
     var marks: [UInt] { [UInt(bitPattern: tail)] + pieces.map(\.mark) }
 
-    func hasMarks(_ marks: [UInt]) -> Bool {
-        guard marks[0] == UInt(bitPattern: tail), marks.count == (first == nil ? 1 : rest.count + 2) else {
-            return false
-        }
-        guard let first else { return true }
-        return marks[1] == first.mark && rest.indices.allSatisfy { rest[$0].mark == marks[$0 + 2] }
+    @inline(__always) func hasMarks(_ marks: [UInt]) -> Bool {
+        guard marks.count == count + 1, marks[0] == UInt(bitPattern: tail) else { return false }
+        if count > 0, marks[1] != first.mark { return false }
+        if count > 1, marks[2] != second.mark { return false }
+        for index in rest.indices where marks[index + 3] != rest[index].mark { return false }
+        return true
     }
 
     /// Appends a part of a statement with its values.
@@ -95,13 +107,18 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
         isLending = isLending || part.isLending
     }
 
-    private mutating func add(_ value: Value) {
+    @inlinable @inline(__always) mutating func add(_ value: Value) {
         let piece = Piece(literal: tail, value: value)
         tail = nil
-        if first == nil { first = piece } else { rest.append(piece) }
+        switch count {
+        case 0: first = piece
+        case 1: second = piece
+        default: rest.append(piece)
+        }
+        count += 1
     }
 
-    private mutating func add(_ literal: UnsafePointer<UInt8>) {
+    @inlinable @inline(__always) mutating func add(_ literal: UnsafePointer<UInt8>) {
         // Fibonacci hashing (Knuth, TAOCP 3, 6.4): addresses of literals differ in few bits.
         let mixed = (hash ^ UInt64(UInt(bitPattern: literal))) &* 0x9E37_79B9_7F4A_7C15
         hash = mixed << 32 | mixed >> 32
@@ -109,32 +126,50 @@ package struct SQL: ExpressibleByStringInterpolation, @unchecked Sendable {
         tail = literal
     }
 
-    package struct StringInterpolation: StringInterpolationProtocol {
-        fileprivate var sql: SQL
+    public struct StringInterpolation: StringInterpolationProtocol {
+        @usableFromInline var sql: SQL
 
-        package init(literalCapacity: Int, interpolationCount: Int) { sql = SQL(capacity: interpolationCount) }
+        @inlinable @inline(__always) public init(literalCapacity: Int, interpolationCount: Int) {
+            sql = SQL(capacity: interpolationCount)
+        }
 
-        package mutating func appendLiteral(_ literal: StaticString) {
+        @inlinable @inline(__always) public mutating func appendLiteral(_ literal: StaticString) {
             if literal.utf8CodeUnitCount > 0 { sql.add(literal.utf8Start) }
         }
 
-        package mutating func appendInterpolation(_ value: Int64) { sql.add(.integer(value)) }
-        package mutating func appendInterpolation(_ value: Int64?) { sql.add(value.map { .integer($0) } ?? .null) }
-        package mutating func appendInterpolation(_ value: Int) { sql.add(.integer(Int64(value))) }
-        package mutating func appendInterpolation(_ value: Int?) { appendInterpolation(value.map { Int64($0) }) }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: Int64) {
+            sql.add(.integer(value))
+        }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: Int64?) {
+            sql.add(value.map { .integer($0) } ?? .null)
+        }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: Int) {
+            sql.add(.integer(Int64(value)))
+        }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: Int?) {
+            appendInterpolation(value.map { Int64($0) })
+        }
         /// Appends 1 or 0.
-        package mutating func appendInterpolation(_ value: Bool) { sql.add(.integer(value ? 1 : 0)) }
-        package mutating func appendInterpolation(_ value: String) { sql.add(.string(value)) }
-        package mutating func appendInterpolation(_ value: String?) { sql.add(value.map { .string($0) } ?? .null) }
-        package mutating func appendInterpolation(_ value: Data) { sql.add(.blob(value)) }
-        package mutating func appendInterpolation(_ value: Data?) { sql.add(value.map { .blob($0) } ?? .null) }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: Bool) {
+            sql.add(.integer(value ? 1 : 0))
+        }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: String) {
+            sql.add(.string(value))
+        }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: String?) {
+            sql.add(value.map { .string($0) } ?? .null)
+        }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: Data) { sql.add(.blob(value)) }
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: Data?) {
+            sql.add(value.map { .blob($0) } ?? .null)
+        }
         /// Appends UTF-8 as text, or bytes as a blob.
-        package mutating func appendInterpolation(_ value: [UInt8], isText: Bool) {
+        @inlinable @inline(__always) public mutating func appendInterpolation(_ value: [UInt8], isText: Bool) {
             sql.add(.bytes(value, isText: isText))
         }
 
         /// Appends bytes that are not copied: one value of a statement for ``SQLiteConnection/run(_:)``.
-        package mutating func appendInterpolation(lending value: Data) {
+        @inlinable @inline(__always) public mutating func appendInterpolation(lending value: Data) {
             sql.add(.lent(value))
             sql.isLending = true
         }

@@ -1,8 +1,8 @@
 import CDiamondSQLite
 package import Foundation
 
-/// A prepared statement. Columns are numbered from 0, as in SQLite. A cached statement returns to
-/// its connection's cache at the end of its scope.
+/// A prepared statement. Columns are numbered from 0, as in SQLite, or have the names of ``SQLiteColumns``. A cached
+/// statement returns to its connection's cache at the end of its scope.
 package struct SQLiteStatement: ~Copyable {
     private let handle: SQLiteHandle
     let pointer: OpaquePointer
@@ -25,26 +25,31 @@ package struct SQLiteStatement: ~Copyable {
 
     /// Binds all values, copied immediately. Bytes to be lent are bound by ``run(lending:at:)``.
     func bind(_ sql: SQL) throws(SQLiteError) {
-        guard let first = sql.first else { return }
         var place: Int32 = 0
-        try bind(first.value, after: &place)
-        for index in sql.rest.indices { try bind(sql.rest[index].value, after: &place) }
+        if sql.count > 0 { try bind(sql.first, after: &place) }
+        if sql.count > 1 { try bind(sql.second, after: &place) }
+        for index in sql.rest.indices { try bind(sql.rest[index], after: &place) }
     }
 
-    @inline(__always) private func bind(_ value: SQL.Value, after place: inout Int32) throws(SQLiteError) {
-        if case .none = value { return }
+    @inline(__always) private func bind(_ piece: SQL.Piece, after place: inout Int32) throws(SQLiteError) {
         place += 1
-        let code =
-            switch value {
-            case .none, .lent: SQLITE_OK
-            case .null: sqlite3_bind_null(pointer, place)
-            case .integer(let value): sqlite3_bind_int64(pointer, place, value)
-            case .string(var value): value.withUTF8 { bindText(UnsafeRawBufferPointer($0), at: place) }
-            case .bytes(let value, isText: true): value.withUnsafeBytes { bindText($0, at: place) }
-            case .bytes(let value, isText: false): value.withUnsafeBytes { bindBlob($0, at: place) }
-            case .blob(let value): value.withUnsafeBytes { bindBlob($0, at: place) }
-            }
+        let code: Int32
+        switch piece.value {
+        case .none: return place -= 1
+        case .lent: return
+        case .null: code = sqlite3_bind_null(pointer, place)
+        case .integer(let value): code = sqlite3_bind_int64(pointer, place, value)
+        case .string(let value): code = bindText(value, at: place)
+        case .bytes(let value, isText: true): code = value.withUnsafeBytes { bindText($0, at: place) }
+        case .bytes(let value, isText: false): code = value.withUnsafeBytes { bindBlob($0, at: place) }
+        case .blob(let value): code = value.withUnsafeBytes { bindBlob($0, at: place) }
+        }
         if code != SQLITE_OK { throw handle.error(code, sql: String(cString: sqlite3_sql(pointer))) }
+    }
+
+    private func bindText(_ text: String, at index: Int32) -> Int32 {
+        var text = text
+        return text.withUTF8 { bindText(UnsafeRawBufferPointer($0), at: index) }
     }
 
     private func bindText(_ bytes: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
