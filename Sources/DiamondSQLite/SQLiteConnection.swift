@@ -10,16 +10,23 @@ package struct SQLiteConnection: ~Copyable {
     package var context: (any AnyObject & Sendable)? { handle.context }
 
     /// Returns a statement with its values bound. It is prepared once per connection.
-    package func statement(_ sql: SQL) throws(SQLiteError) -> SQLiteStatement {
-        let (pointer, place) = try handle.statement(for: sql)
+    ///
+    /// - Parameter columns: the columns by whose names its rows are read; `nil` for reading by index.
+    package func statement(
+        _ sql: SQL, columns: (any SQLiteColumns.Type)? = nil
+    ) throws(SQLiteError) -> SQLiteStatement {
+        let (pointer, place) = try handle.statement(for: sql, columns: columns)
         let statement = SQLiteStatement(handle: handle, pointer: pointer, place: place)
         try statement.bind(sql)
         return statement
     }
 
     /// Prepares a statement for one use, and binds its values: for statements with one of many forms.
-    package func statement(once sql: SQL) throws(SQLiteError) -> SQLiteStatement {
-        let statement = try statement(composed: sql.text)
+    package func statement(
+        once sql: SQL, columns: (any SQLiteColumns.Type)? = nil
+    ) throws(SQLiteError) -> SQLiteStatement {
+        let pointer = try handle.prepare(sql.text, persistent: false, columns: columns)
+        let statement = SQLiteStatement(handle: handle, pointer: pointer, place: nil)
         try statement.bind(sql)
         return statement
     }
@@ -58,17 +65,19 @@ package struct SQLiteConnection: ~Copyable {
 
     /// Returns a value of the first row; `nil` if there is no row.
     package func first<Value>(
-        _ sql: SQL, _ value: (borrowing SQLiteStatement) throws(SQLiteError) -> Value
+        _ sql: SQL, columns: (any SQLiteColumns.Type)? = nil,
+        _ value: (borrowing SQLiteStatement) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value? {
-        let statement = try statement(sql)
+        let statement = try statement(sql, columns: columns)
         return try statement.step() ? value(statement) : nil
     }
 
     /// Returns a value of each row.
     package func rows<Value>(
-        _ sql: SQL, _ value: (borrowing SQLiteStatement) throws(SQLiteError) -> Value
+        _ sql: SQL, columns: (any SQLiteColumns.Type)? = nil,
+        _ value: (borrowing SQLiteStatement) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> [Value] {
-        try statement(sql).rows(value)
+        try statement(sql, columns: columns).rows(value)
     }
 
     /// The number of rows changed by the last `INSERT`, `UPDATE` or `DELETE`, without changes by triggers.

@@ -50,22 +50,31 @@ final class SQLiteHandle: @unchecked Sendable {
         if code != SQLITE_OK { throw error(code, sql: sql) }
     }
 
-    func prepare(_ sql: String, persistent: Bool) throws(SQLiteError) -> OpaquePointer {
+    /// - Throws: an error if the columns of the statement have other names.
+    func prepare(
+        _ sql: String, persistent: Bool, columns: (any SQLiteColumns.Type)? = nil
+    ) throws(SQLiteError) -> OpaquePointer {
         var statement: OpaquePointer?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let code = sqlite3_prepare_v3(pointer, sql, -1, flags, &statement, nil)
         guard code == SQLITE_OK, let statement else { throw error(code, sql: sql) }
+        if let difference = columns?.difference(from: statement) {
+            sqlite3_finalize(statement)
+            throw SQLiteError(.schemaMismatch, difference, path: path, sql: sql)
+        }
         return statement
     }
 
     /// Returns the statement for `sql`, cached or newly prepared, with its place in the cache. The place is `nil` if
     /// the cached statement is in use, and another was prepared.
-    func statement(for sql: SQL) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
+    func statement(
+        for sql: SQL, columns: (any SQLiteColumns.Type)?
+    ) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
         switch statements.checkOut(sql) {
         case .found(let statement, let place): return (statement, place)
         case .inUse: return (try prepare(sql.text, persistent: false), nil)
         case .missing:
-            let statement = try prepare(sql.text, persistent: true)
+            let statement = try prepare(sql.text, persistent: true, columns: columns)
             return (statement, statements.add(statement, for: sql))
         }
     }

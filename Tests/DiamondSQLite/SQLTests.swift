@@ -89,4 +89,41 @@ import Testing
         #expect(error?.description.contains("SELECT 1 FROM item WHERE nothing = ?") == true)
         #expect(error?.description.contains("s3cret") == false)
     }
+
+    private enum Column: Int, SQLiteColumns { case a, twiceA, c }
+
+    @Test func `a row is read by the names of its columns`() throws {
+        let database = try file.open()
+        try database.insert(3)
+        try database.read { (connection) throws(SQLiteError) in
+            let sql: SQL = "SELECT a, a * 2 AS twice_a FROM item WHERE a = \(3)"
+            for _ in 0..<2 {
+                let rows = try connection.rows(sql, columns: Column.self) { $0.int64(Int32(Column.twiceA.rawValue)) }
+                #expect(rows == [6])
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("SELECT a, a * 2 FROM item", "column 1 is a * 2 instead of twice_a"),
+            ("SELECT c, a AS twice_a FROM item", "column 0 is c instead of a"),
+            ("SELECT a, c AS twice_a, e FROM item", "column 2 is e instead of c"),
+        ] as [(SQL, String)])
+    func `a statement whose columns have other names is refused, each time`(sql: SQL, message: String) throws {
+        let database = try file.open()
+        for _ in 0..<2 {
+            let errors = try database.read { (connection) throws(SQLiteError) in
+                [
+                    Result { () throws(SQLiteError) in _ = try connection.statement(sql, columns: Column.self) },
+                    Result { () throws(SQLiteError) in _ = try connection.statement(once: sql, columns: Column.self) },
+                ]
+            }
+            for error in errors {
+                #expect(throws: SQLiteError(.schemaMismatch, message, path: file.path, sql: sql.text)) {
+                    try error.get()
+                }
+            }
+        }
+    }
 }

@@ -1,21 +1,55 @@
-import DiamondSQLite
 import DiamondSchema
 import Foundation
 import Testing
+
+@testable import Diamond
+@testable import DiamondSQLite
 
 /// Prepares the statements that are found in the sources, so that an unknown column is noticed even where no other test
 /// runs them.
 @Suite("The statements of the tables") struct StatementTests {
     @Test(arguments: ["Cache", "Replay"]) func `each statement fits the schema`(room: String) throws {
-        let statements = try Statements(ofRoom: room).texts
+        let statements = try Statements(ofRoom: room).all
         #expect(statements.count > 90)
-        let configuration = room == "Cache" ? DiamondSchema.cache : DiamondSchema.replay
-        let errors = try SQLiteDatabase.inMemory(configuration: configuration) { (connection) throws(SQLiteError) in
-            statements.compactMap { sql in
-                Result { () throws(SQLiteError) in _ = try connection.statement(composed: sql) }.error
+        let errors = try SQLiteDatabase.inMemory(configuration: configuration(room)) {
+            (connection) throws(SQLiteError) in
+            statements.compactMap { statement in
+                Result { () throws(SQLiteError) in _ = try connection.statement(composed: statement.text) }.error
             }
         }
         #expect(errors.isEmpty)
+    }
+
+    private func configuration(_ room: String) -> SQLiteConfiguration {
+        room == "Cache" ? DiamondSchema.cache : DiamondSchema.replay
+    }
+
+    /// The columns by the text that names them in a source.
+    private static let columns: [String: [String: any SQLiteColumns.Type]] = [
+        "Cache": [
+            "Column": CacheTable.Column.self, "CacheListing.Column": CacheListing.Column.self,
+            "DownloadRow.Column": CacheTable.DownloadRow.Column.self,
+        ],
+        "Replay": ["Column": ReplayTable.Column.self, "ReplayRow.Column": ReplayRow.Column.self],
+    ]
+
+    @Test(arguments: ["Cache", "Replay"])
+    func `the columns of each statement have the names by which they are read`(room: String) throws {
+        let statements = try Statements(ofRoom: room).all.filter { $0.columns != nil }
+        #expect(statements.count >= (room == "Cache" ? 8 : 3))
+        let known = try #require(Self.columns[room])
+        let differences = try SQLiteDatabase.inMemory(configuration: configuration(room)) {
+            (connection) throws(SQLiteError) in
+            var differences: [String?] = []
+            for statement in statements {
+                let prepared = try connection.statement(composed: statement.text)
+                let columns = statement.columns.flatMap { known[$0] }
+                differences.append(
+                    columns == nil ? "unknown columns" : columns?.difference(from: prepared.pointer))
+            }
+            return differences
+        }
+        #expect(differences.allSatisfy { $0 == nil })
     }
 
     @Test func `a statement in the source is read with a parameter for each value`() {
@@ -26,10 +60,11 @@ import Testing
             rows("""
                 SELECT \(sql: columns)
                 FROM a
-                """)
+                """, columns: Row.Column.self)
             """#)
+        #expect(statements.all.map(\.columns) == [nil, "Row.Column"])
         #expect(
-            statements.texts.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") } == [
+            statements.all.map { $0.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") } == [
                 "DELETE FROM a WHERE b = ? AND c = ?", "SELECT 1 FROM a",
             ])
     }
@@ -41,7 +76,13 @@ extension Result {
 
 /// The SQL statements in Swift sources.
 private struct Statements {
-    private(set) var texts: [String] = []
+    struct Statement {
+        var text: String
+        /// The type whose cases name the columns; `nil` if they are read by index.
+        var columns: String?
+    }
+
+    private(set) var all: [Statement] = []
 
     init() {}
 
@@ -55,16 +96,19 @@ private struct Statements {
 
     /// Adds the statements of a source file.
     mutating func add(_ source: String) {
+        let columns = source.firstMatch(of: #/static let columns: SQL = """(.*?)"""/#.dotMatchesNewlines())
         let beginning = #/("""\s*|")(SELECT|INSERT|UPDATE|DELETE) /#
         var rest = source[...]
         while let match = rest.firstMatch(of: beginning) {
             let quotes = match.1.hasPrefix("\"\"\"") ? "\"\"\"" : "\""
             rest = rest[match.2.startIndex...]
-            texts.append(Self.takeText(from: &rest, until: quotes))
+            let text = Self.takeText(from: &rest, until: quotes, columns: columns.map { String($0.1) } ?? "1")
+            let type = rest.prefixMatch(of: #/"+,\s*columns: ([\w.]+)\.self/#)
+            all.append(Statement(text: text, columns: type.map { String($0.1) }))
         }
     }
 
-    private static func takeText(from rest: inout Substring, until quotes: String) -> String {
+    private static func takeText(from rest: inout Substring, until quotes: String, columns: String) -> String {
         var text = ""
         while !rest.isEmpty, !rest.hasPrefix(quotes) {
             guard rest.hasPrefix("\\(") else {
@@ -72,7 +116,7 @@ private struct Statements {
                 continue
             }
             rest.removeFirst(2)
-            text += parameter(takeExpression(from: &rest))
+            text += parameter(takeExpression(from: &rest), columns: columns)
         }
         return text
     }
@@ -91,9 +135,10 @@ private struct Statements {
 
     /// Returns the SQL in the place of an interpolated expression. Parts of statements are not read: the simplest
     /// stands for each.
-    private static func parameter(_ expression: String) -> String {
+    private static func parameter(_ expression: String, columns: String) -> String {
         guard expression.hasPrefix("sql: ") else { return "?" }
         return switch expression.dropFirst(5).prefix(while: \.isLetter) {
+        case "columns": columns
         case "assignments": "is_visited = 1"
         case "rows": "entry"
         case "search": "job_early WHERE reason = 'backoff'"

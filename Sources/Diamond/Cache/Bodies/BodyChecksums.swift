@@ -61,19 +61,23 @@ struct BodyVerification {
     init(
         _ rows: borrowing SQLiteStatement, size: Int, _ use: (UnsafeRawBufferPointer) -> Void
     ) throws(SQLiteError) {
-        let column = rows.data(10)
+        let column = rows.data(CacheTable.Column.bodyDigest)
         let isOld = BodyChecksums.isOld(column)
         var digests: [Data] = []
-        var isChunk = !rows.isNull(14)
+        var isChunk = !rows.isNull(CacheTable.Column.bytes)
         while isChunk {
-            rows.withBytes(14) { bytes in
+            rows.withBytes(CacheTable.Column.bytes) { bytes in
                 checksums.add(bytes)
                 if isOld { digests.append(Data(Checksum.digest(of: bytes))) }
                 use(bytes)
                 self.size += bytes.count
             }
             // The only chunk of an old body may have no digest of its own.
-            if isOld, !rows.isNull(13), digests.last != rows.data(13) { isSound = false }
+            if isOld, !rows.isNull(CacheTable.Column.chunkChecksum),
+                digests.last != rows.data(CacheTable.Column.chunkChecksum)
+            {
+                isSound = false
+            }
             isChunk = self.size < size ? try rows.step() : false
         }
         isSound = isSound && column == (isOld ? Checksum.digest(ofChunks: digests) : checksums.column)

@@ -36,23 +36,29 @@ public struct CacheListing: Sendable {
     /// Whether it is sealed and cannot be opened here.
     package var isLocked = false
 
+    enum Column: Int, SQLiteColumns {
+        case key, method, url, status, storedAt, initialAge, lifetime, flags, bodySize, id, isSealed, isPartial
+    }
+
     /// Creates a listing from a row; `nil` if the row has values that Diamond never writes, or is an index of variants.
     init?(row: borrowing SQLiteStatement) {
-        let times = [row.int64(4), row.int64(5), row.int64(6), row.int64(8)]
-        guard let key = RequestKey(stored: row.data(0)), times.allSatisfy(CacheTable.times.contains) else { return nil }
-        flags = .init(rawValue: row.int64(7))
+        let times = [Column.storedAt, .initialAge, .lifetime, .bodySize].map { row.int64($0) }
+        guard let key = RequestKey(stored: row.data(Column.key)), times.allSatisfy(CacheTable.times.contains) else {
+            return nil
+        }
+        flags = .init(rawValue: row.int64(Column.flags))
         guard !flags.contains(.variants) else { return nil }
         self.key = key
-        method = row.text(1)
-        url = row.text(2)
-        status = Int(row.int64(3))
-        storedAt = row.int64(4)
-        initialAge = row.int64(5)
-        lifetime = row.isNull(6) ? nil : row.int64(6)
-        bodySize = row.int64(8)
-        id = row.int64(9)
-        isSealed = row.int64(10) != 0
-        isPartial = row.int64(11) != 0
+        method = row.text(Column.method)
+        url = row.text(Column.url)
+        status = Int(row.int64(Column.status))
+        storedAt = row.int64(Column.storedAt)
+        initialAge = row.int64(Column.initialAge)
+        lifetime = row.optional(Column.lifetime)
+        bodySize = row.int64(Column.bodySize)
+        id = row.int64(Column.id)
+        isSealed = row.int64(Column.isSealed) != 0
+        isPartial = row.int64(Column.isPartial) != 0
     }
 
     /// Returns the milliseconds of freshness left, negative when past; `nil` if there is no lifetime, explicit or

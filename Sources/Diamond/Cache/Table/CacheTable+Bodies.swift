@@ -112,17 +112,16 @@ extension CacheTable {
         isPartial: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> OutlineRow? {
-        // The first columns are those of a lookup.
         let rows = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, length(bytes),
-                seal, entry.id, body.id
+                iif(body.id & 1048575, NULL, body_digest) AS body_digest, entry.checksum, is_visited,
+                body.checksum AS chunk_checksum, length(bytes) AS bytes, seal, entry.id, body.id AS chunk
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = \(isPartial) ORDER BY body.id
-            """
+            """, columns: Column.self
         )
-        guard try rows.step(), rows.withBytes(0, { $0.elementsEqual(key.bytes) }) else { return nil }
+        guard try rows.step(), rows.withBytes(Column.key, { $0.elementsEqual(key.bytes) }) else { return nil }
         var row = OutlineRow(row: rows, isPartial: isPartial)
         while row.readChunk(from: rows), try rows.step() {}
         return row

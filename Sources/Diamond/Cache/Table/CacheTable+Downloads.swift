@@ -61,7 +61,7 @@ extension CacheTable {
                 SELECT id, key, request, url, method, identity, status, headers, received_at, target, part, size,
                     written_at, checksum, key_prefix, digest, seal
                 FROM download WHERE \(sql: condition)
-                """)
+                """, columns: DownloadRow.Column.self)
         return try statement.rows { DownloadRow(row: $0) }
     }
 
@@ -142,19 +142,27 @@ extension CacheTable {
 }
 
 extension CacheTable.DownloadRow {
+    enum Column: Int, SQLiteColumns {
+        case id, key, request, url, method, identity, status, headers, receivedAt, target, part, size, writtenAt
+        case checksum, keyPrefix, digest, seal
+    }
+
     fileprivate init(row: borrowing SQLiteStatement) {
-        self.init(id: row.int64(0), target: row.text(9), part: row.text(10))
-        let numbers = [row.int64(8), row.int64(11), row.int64(12)]
-        guard let key = RequestKey(stored: row.data(1)), key.prefix == row.int64(14),
-            (100...999).contains(row.int64(6)), numbers.allSatisfy(CacheTable.times.contains)
+        self.init(id: row.int64(Column.id), target: row.text(Column.target), part: row.text(Column.part))
+        let numbers = [Column.receivedAt, .size, .writtenAt].map { row.int64($0) }
+        guard let key = RequestKey(stored: row.data(Column.key)), key.prefix == row.int64(Column.keyPrefix),
+            (100...999).contains(row.int64(Column.status)), numbers.allSatisfy(CacheTable.times.contains)
         else { return }
         var known = KeptDownload(
-            key: key, request: Array(row.data(2)), url: row.text(3), method: row.text(4),
-            identity: row.isNull(5) ? nil : row.text(5), status: Int(row.int64(6)), headerBlock: row.data(7),
-            receivedAt: row.int64(8), target: target, part: part, size: Int(row.int64(11)), writtenAt: row.int64(12))
+            key: key, request: Array(row.data(Column.request)), url: row.text(Column.url),
+            method: row.text(Column.method),
+            identity: row.optionalText(Column.identity), status: Int(row.int64(Column.status)),
+            headerBlock: row.data(Column.headers),
+            receivedAt: row.int64(Column.receivedAt), target: target, part: part, size: Int(row.int64(Column.size)),
+            writtenAt: row.int64(Column.writtenAt))
         known.id = id
-        known.digest = row.data(15)
-        known.keyID = row.isNull(16) ? nil : row.text(16)
-        if known.checksum == row.int64(13) { download = known }
+        known.digest = row.data(Column.digest)
+        known.keyID = row.optionalText(Column.seal)
+        if known.checksum == row.int64(Column.checksum) { download = known }
     }
 }

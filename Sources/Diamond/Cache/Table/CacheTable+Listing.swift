@@ -3,8 +3,10 @@ import Foundation
 
 /// The queries for lists and statistics. They never read bodies.
 extension CacheTable {
-    private static let columns: SQL =
-        "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL, is_partial"
+    private static let columns: SQL = """
+        key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL AS is_sealed,
+        is_partial
+        """
 
     /// Returns a page of a list. It skips no rows by counting, so that a late page costs as much as the first.
     ///
@@ -34,7 +36,8 @@ extension CacheTable {
         var limitOfRows = limit
         while true {
             let statement = try connection.statement(
-                once: "SELECT \(sql: columns) FROM entry WHERE \(sql: condition) LIMIT \(limitOfRows)")
+                once: "SELECT \(sql: columns) FROM entry WHERE \(sql: condition) LIMIT \(limitOfRows)",
+                columns: CacheListing.Column.self)
             let (listings, rows) = try listings(of: statement)
             guard listings.count < limit, rows == limitOfRows else { return Array(listings.prefix(limit)) }
             limitOfRows *= 2
@@ -87,11 +90,11 @@ extension CacheTable {
         guard let (first, last) = prefixes(beginning: digits) else { return [] }
         let statement = try connection.statement(
             """
-            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL,
-                min(is_partial)
+            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id,
+                seal IS NOT NULL AS is_sealed, min(is_partial) AS is_partial
             FROM entry WHERE key_prefix BETWEEN \(first) AND \(last)
                 AND substr(lower(hex(key)), 1, \(digits.utf8.count)) = \(digits.lowercased()) GROUP BY key LIMIT 2
-            """
+            """, columns: CacheListing.Column.self
         )
         return try listings(of: statement).listings
     }

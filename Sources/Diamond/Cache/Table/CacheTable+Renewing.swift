@@ -23,22 +23,23 @@ extension CacheTable {
     package static func renewal(
         of prefix: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Renewal? {
-        // The first columns are those of a lookup.
         let rows = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, entry.checksum, entry.id, body.checksum, bytes
+                body_digest, entry.checksum, is_visited, body.checksum AS chunk_checksum, bytes, seal, entry.id
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE key_prefix = \(prefix) AND variant = 0 AND is_partial = 0 AND seal IS NULL AND length(body_digest) = 32
             ORDER BY body.id
-            """
+            """, columns: Column.self
         )
-        guard try rows.step(), let key = RequestKey(stored: rows.data(0)), let stored = StoredResponse(row: rows) else {
+        guard try rows.step(), let key = RequestKey(stored: rows.data(Column.key)),
+            let stored = StoredResponse(row: rows)
+        else {
             return nil
         }
-        let request = rows.withBytes(1) { Array($0) }
+        let request = rows.withBytes(Column.request) { Array($0) }
         guard isSound(stored, row: rows, key: key, request: request) else { return nil }
-        let (id, size, before) = (rows.int64(12), rows.int64(9), rows.int64(11))
+        let (id, size, before) = (rows.int64(Column.id), rows.int64(Column.bodySize), rows.int64(Column.checksum))
         let body = try BodyVerification(rows, size: Int(size)) { _ in }
         guard body.size == Int(size), body.isSound else { return nil }
         let checksum = Checksum.row(

@@ -62,20 +62,20 @@ extension CacheTable {
         _ key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> SealedRow? {
-        // The first columns are those of a lookup.
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, id, seal
+                body_digest, checksum, is_visited, NULL AS chunk_checksum, NULL AS bytes, seal, id
             FROM entry WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 0 AND key = \(key.bytes)
                 AND seal IS NOT NULL
-            """
+            """, columns: Column.self
         )
         guard try statement.step(), let stored = StoredResponse(row: statement) else { return nil }
         let row = Sealing.Row(
-            keyID: statement.text(12), request: statement.data(1), bodySize: statement.int64(9),
-            digest: statement.data(10))
-        return SealedRow(id: statement.int64(11), row: row, stored: stored)
+            keyID: statement.text(Column.seal), request: statement.data(Column.request),
+            bodySize: statement.int64(Column.bodySize),
+            digest: statement.data(Column.bodyDigest))
+        return SealedRow(id: statement.int64(Column.id), row: row, stored: stored)
     }
 
     /// The stored request of an entry.

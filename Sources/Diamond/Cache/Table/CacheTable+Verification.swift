@@ -45,27 +45,27 @@ extension CacheTable {
         sealing: Sealing? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> InspectedEntry? {
-        // The first sixteen columns are those of a lookup.
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, bytes, seal, url,
-                key_prefix, is_partial
+                iif(body.id & 1048575, NULL, body_digest) AS body_digest, entry.checksum, is_visited,
+                body.checksum AS chunk_checksum, bytes, seal, entry.id, body.id AS chunk, url, key_prefix, is_partial
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE entry.id = \(id) ORDER BY body.id
-            """
+            """, columns: Column.self
         )
         guard try statement.step() else { return nil }
         var entry = InspectedEntry(
-            key: RequestKey(stored: statement.data(0)), url: statement.text(16), bodySize: statement.int64(9),
-            checksum: statement.int64(11))
-        let isSealed = !statement.isNull(15)
+            key: RequestKey(stored: statement.data(Column.key)), url: statement.text(Column.url),
+            bodySize: statement.int64(Column.bodySize),
+            checksum: statement.int64(Column.checksum))
+        let isSealed = !statement.isNull(Column.seal)
         if isSealed { entry.url = url(of: statement, key: entry.key, sealing: sealing) ?? "•••" }
         guard let key = entry.key else {
             entry.damage = "its key is invalid"
             return entry
         }
-        guard key.prefix == statement.int64(17) else {
+        guard key.prefix == statement.int64(Column.keyPrefix) else {
             entry.damage = "no lookup finds it: its index has another key"
             return entry
         }
@@ -82,8 +82,8 @@ extension CacheTable {
         key: RequestKey,
         sealing: Sealing?
     ) throws(SQLiteError) -> LookupResult {
-        let request = rows.withBytes(1) { Array($0) }
-        let isPartial = rows.int64(18) != 0
+        let request = rows.withBytes(Column.request) { Array($0) }
+        let isPartial = rows.int64(Column.isPartial) != 0
         guard let sealing else {
             return try verified(rows, key: key, request: request, isPartial: isPartial, readsBody: false)
         }
@@ -97,7 +97,7 @@ extension CacheTable {
         sealing: Sealing?
     ) -> String? {
         guard let key, let sealing else { return nil }
-        return try? sealing.open(request: row.data(1), keyID: row.text(15), key: key).url
+        return try? sealing.open(request: row.data(Column.request), keyID: row.text(Column.seal), key: key).url
     }
 
     /// Removes a damaged entry, unless a program has replaced it since it was verified.

@@ -30,6 +30,14 @@ package enum CacheTable {
         case locked(UnreadableReason)
     }
 
+    /// The columns of a lookup. `bytes` and the columns with `chunk` are those of a row of the body.
+    enum Column: Int, SQLiteColumns {
+        case key, request, status, headers, storedAt, initialAge, lifetime, flags, duration, bodySize, bodyDigest
+        case checksum, isVisited, chunkChecksum, bytes, seal
+        // A lookup ends here.
+        case id, chunk, url, keyPrefix, isPartial
+    }
+
     static func find(
         _ key: RequestKey,
         request: [UInt8],
@@ -39,10 +47,11 @@ package enum CacheTable {
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                iif(body.id & 1048575, NULL, body_digest), entry.checksum, is_visited, body.checksum, bytes, seal
+                iif(body.id & 1048575, NULL, body_digest) AS body_digest, entry.checksum, is_visited,
+                body.checksum AS chunk_checksum, bytes, seal
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 0 ORDER BY body.id
-            """
+            """, columns: Column.self
         )
         guard try statement.step() else { return .nothing }
         if let sealing { return try verified(statement, key: key, request: request, sealing: sealing).unpacked }
@@ -63,7 +72,7 @@ package enum CacheTable {
         isPartial: Bool = false,
         readsBody: Bool = true
     ) throws(SQLiteError) -> LookupResult {
-        let size = Int(statement.int64(9))
+        let size = Int(statement.int64(Column.bodySize))
         guard let stored = StoredResponse(row: statement), (0...largestBody).contains(size),
             stored.flags.contains(.partial) == isPartial
         else {
@@ -72,15 +81,15 @@ package enum CacheTable {
         guard isSound(stored, row: statement, key: key, request: request) else {
             return .damaged(reason: "its row's checksum is wrong")
         }
-        let isVisited = statement.int64(12) != 0 && !isRenewable(statement)
+        let isVisited = statement.int64(Column.isVisited) != 0 && !isRenewable(statement)
         return try entry(stored, size: size, isVisited: isVisited, of: statement, readsBody: readsBody)
     }
 
     // Compares the whole key and canonical form, so that a collision of prefixes cannot return another request's
     // response.
     static func isSame(_ row: borrowing SQLiteStatement, key: RequestKey, request: [UInt8]) -> Bool {
-        row.withBytes(0) { bytes in key.withUnsafeBytes { isEqual($0, bytes) } }
-            && row.withBytes(1) { bytes in request.withUnsafeBytes { isEqual($0, bytes) } }
+        row.withBytes(Column.key) { bytes in key.withUnsafeBytes { isEqual($0, bytes) } }
+            && row.withBytes(Column.request) { bytes in request.withUnsafeBytes { isEqual($0, bytes) } }
     }
 
     private static func isEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
@@ -95,10 +104,11 @@ package enum CacheTable {
         key: RequestKey,
         request: [UInt8]
     ) -> Bool {
-        let checksum = row.withBytes(10) { digest in
-            Checksum.row(key: key, request: request, stored: stored, bodySize: row.int64(9), digest: digest)
+        let checksum = row.withBytes(Column.bodyDigest) { digest in
+            Checksum.row(
+                key: key, request: request, stored: stored, bodySize: row.int64(Column.bodySize), digest: digest)
         }
-        return checksum == row.int64(11)
+        return checksum == row.int64(Column.checksum)
     }
 
     private static func entry(
@@ -128,24 +138,28 @@ package enum CacheTable {
 
     /// Whether an entry in clear has no ``BodyChecksums``.
     private static func isRenewable(_ row: borrowing SQLiteStatement) -> Bool {
-        row.isNull(15) && row.withBytes(10) { $0.count } == Checksum.Digest.byteCount
+        row.isNull(Column.seal) && row.withBytes(Column.bodyDigest) { $0.count } == Checksum.Digest.byteCount
     }
 }
 
 extension StoredResponse {
-    /// Creates a response without its body from columns 2 to 8 of a lookup; `nil` for values that Diamond never writes.
+    private typealias Column = CacheTable.Column
+
+    /// Creates a response without its body from the columns of a lookup; `nil` for values that Diamond never writes.
     init?(row: borrowing SQLiteStatement) {
-        let isSensible = [4, 5, 6, 8].allSatisfy { CacheTable.times.contains(row.int64($0)) }
-        guard (100...999).contains(row.int64(2)), isSensible else { return nil }
+        let isSensible = [Column.storedAt, .initialAge, .lifetime, .duration].allSatisfy {
+            CacheTable.times.contains(row.int64($0))
+        }
+        guard (100...999).contains(row.int64(Column.status)), isSensible else { return nil }
         self.init(
-            status: Int(row.int64(2)),
-            headerBlock: row.data(3),
+            status: Int(row.int64(Column.status)),
+            headerBlock: row.data(Column.headers),
             body: Data(),
-            storedAt: row.int64(4),
-            initialAge: row.int64(5),
-            lifetime: row.isNull(6) ? nil : row.int64(6),
-            flags: .init(rawValue: row.int64(7)),
-            duration: row.int64(8)
+            storedAt: row.int64(Column.storedAt),
+            initialAge: row.int64(Column.initialAge),
+            lifetime: row.optional(Column.lifetime),
+            flags: .init(rawValue: row.int64(Column.flags)),
+            duration: row.int64(Column.duration)
         )
     }
 }

@@ -4,6 +4,8 @@ import Foundation
 
 /// The rows of an outline as read from the file, before they are verified.
 struct OutlineRow {
+    private typealias Column = CacheTable.Column
+
     private let id: Int64
     private let isPartial: Bool
     private let request: Data
@@ -22,24 +24,24 @@ struct OutlineRow {
     /// - Parameter isPartial: whether the row's column says that the entry is partial.
     init(row: borrowing SQLiteStatement, isPartial: Bool) {
         self.isPartial = isPartial
-        request = row.data(1)
+        request = row.data(Column.request)
         stored = StoredResponse(row: row)
-        bodySize = row.int64(9)
-        digest = row.data(10)
-        checksum = row.int64(11)
-        seal = row.isNull(15) ? nil : row.text(15)
-        isVisited = row.int64(12) != 0 && (seal != nil || !BodyChecksums.isOld(digest))
-        id = row.int64(16)
+        bodySize = row.int64(Column.bodySize)
+        digest = row.data(Column.bodyDigest)
+        checksum = row.int64(Column.checksum)
+        seal = row.optionalText(Column.seal)
+        isVisited = row.int64(Column.isVisited) != 0 && (seal != nil || !BodyChecksums.isOld(digest))
+        id = row.int64(Column.id)
     }
 
     /// Reads the chunk of a row.
     ///
     /// - Returns: whether there may be another chunk.
     mutating func readChunk(from row: borrowing SQLiteStatement) -> Bool {
-        guard !row.isNull(17) else { return false }
-        isInOrder = isInOrder && row.int64(17) == id << CacheTable.chunkBits + Int64(sizes.count)
-        if BodyChecksums.isOld(digest) { digests.append(row.data(13)) }
-        sizes.append(Int(row.int64(14)))
+        guard !row.isNull(Column.chunk) else { return false }
+        isInOrder = isInOrder && row.int64(Column.chunk) == id << CacheTable.chunkBits + Int64(sizes.count)
+        if BodyChecksums.isOld(digest) { digests.append(row.data(Column.chunkChecksum)) }
+        sizes.append(Int(row.int64(Column.bytes)))
         return true
     }
 

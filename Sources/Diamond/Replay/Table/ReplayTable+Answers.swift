@@ -69,11 +69,12 @@ extension ReplayTable {
     ) throws(SQLiteError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let condition: SQL = if let id { "answer.job = \(id)" } else { "TRUE" }
         let sql: SQL = """
-            SELECT \(sql: columns), (SELECT taken_at IS NOT NULL FROM answer WHERE answer.job = job.id) FROM job
+            SELECT \(sql: columns), (SELECT taken_at IS NOT NULL FROM answer WHERE answer.job = job.id) AS is_taken
+            FROM job
             WHERE id IN (SELECT answer.job FROM answer WHERE \(sql: condition)) ORDER BY id
             """
-        return try connection.rows(sql) { (row) throws(SQLiteError) in
-            (try ReplayJob(row, on: connection), row.int64(columnCount) != 0)
+        return try connection.rows(sql, columns: Column.self) { (row) throws(SQLiteError) in
+            (try ReplayJob(row, on: connection), row.int64(Column.isTaken) != 0)
         }
     }
 

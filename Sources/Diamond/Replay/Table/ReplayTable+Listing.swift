@@ -6,17 +6,24 @@ extension ReplayTable {
     static let columns: SQL = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
         kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
-        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END, details,
+        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END AS call,
+        details,
         CASE WHEN reason IN ('awaitingID', 'creationFailed') THEN (SELECT group_concat(id) FROM (
             SELECT max(other.id) AS id FROM edge JOIN job AS other ON other.creates = edge.name AND other.creates <> ''
-            WHERE edge.job = job.id GROUP BY edge.name)) END
+            WHERE edge.job = job.id GROUP BY edge.name)) END AS awaited_jobs
         """
-    /// The number of ``columns``.
-    static let columnCount: Int32 = 29
+
+    /// The names of ``columns``, and a column that is read for answered jobs only.
+    enum Column: Int, SQLiteColumns {
+        case id, state, reason, method, url, host, identity, orderingKey, isStrict, isHead, priority, lane, tags
+        case metadata, kind, enqueuedAt, changedAt, runAt, expiresAt, attempts, attemptLimit, sentAt, unknownAt
+        case idempotencyKey, status, token, call, details, awaitedJobs
+        case isTaken
+    }
 
     static func job(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob? {
-        try connection.first("SELECT \(sql: columns) FROM job WHERE id = \(id)") { (row) throws(SQLiteError) in
-            try ReplayJob(row, on: connection)
+        try connection.first("SELECT \(sql: columns) FROM job WHERE id = \(id)", columns: Column.self) {
+            (row) throws(SQLiteError) in try ReplayJob(row, on: connection)
         }
     }
 
@@ -31,7 +38,7 @@ extension ReplayTable {
             once: """
                 SELECT \(sql: columns) FROM job NOT INDEXED
                 WHERE id > \(id) AND \(sql: filter.condition(on: connection)) ORDER BY id LIMIT \(limit)
-                """)
+                """, columns: Column.self)
         return try statement.rows { (row) throws(SQLiteError) in try ReplayJob(row, on: connection) }
     }
 
@@ -175,62 +182,69 @@ extension ReplayState {
 }
 
 extension ReplayJob {
+    private typealias Column = ReplayTable.Column
+
     /// - Throws: the error `cannotSeal` if the details cannot be opened now. Those that are not authentic, or have an
     ///   unknown key, are masked.
     init(_ row: borrowing SQLiteStatement, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let details: ReplayDetails
         if let sealing = connection.sealing {
-            details = try sealing.details(row.isNull(27) ? nil : row.data(27), of: row.int64(0))
+            details = try sealing.details(
+                row.isNull(Column.details) ? nil : row.data(Column.details), of: row.int64(Column.id))
         } else {
             details = ReplayDetails(row)
         }
-        id = row.int64(0)
-        state = ReplayState(rawValue: Int(row.int64(1))) ?? .held
-        reason = ReplayReason(description: row.text(2))
-        method = row.text(3)
+        id = row.int64(Column.id)
+        state = ReplayState(rawValue: Int(row.int64(Column.state))) ?? .held
+        reason = ReplayReason(description: row.text(Column.reason))
+        method = row.text(Column.method)
         url = details.url
         host = details.host
         identity = details.identity
         orderingKey = details.orderingKey
-        order = row.int64(8) != 0 ? .strict : .ordered
-        isHead = row.int64(9) != 0
-        priority = Int(row.int64(10))
-        lane = row.text(11)
+        order = row.int64(Column.isStrict) != 0 ? .strict : .ordered
+        isHead = row.int64(Column.isHead) != 0
+        priority = Int(row.int64(Column.priority))
+        lane = row.text(Column.lane)
         tags = (try? JSONDecoder().decode([String].self, from: Data(details.tags.utf8))) ?? []
         metadata = (try? JSONDecoder().decode([String: JSONValue].self, from: Data(details.metadata.utf8))) ?? [:]
         kind = details.kind
-        enqueuedAt = row.date(15)
-        changedAt = row.date(16)
-        runAt = row.date(17)
-        expiresAt = row.isNull(18) ? nil : row.date(18)
-        attempts = Int(row.int64(19))
-        attemptLimit = Int(row.int64(20))
-        sentAt = row.isNull(21) ? nil : row.date(21)
-        unknownSince = row.isNull(22) ? nil : row.date(22)
+        enqueuedAt = row.date(.enqueuedAt)
+        changedAt = row.date(.changedAt)
+        runAt = row.date(.runAt)
+        expiresAt = row.isNull(Column.expiresAt) ? nil : row.date(.expiresAt)
+        attempts = Int(row.int64(Column.attempts))
+        attemptLimit = Int(row.int64(Column.attemptLimit))
+        sentAt = row.isNull(Column.sentAt) ? nil : row.date(.sentAt)
+        unknownSince = row.isNull(Column.unknownAt) ? nil : row.date(.unknownAt)
         idempotencyKey = details.idempotencyKey
-        status = row.optional(24).map(Int.init)
-        token = row.int64(25)
+        status = row.optional(Column.status).map(Int.init)
+        token = row.int64(Column.token)
         storedCall = details.call
-        awaitedJobs = row.text(28).split(separator: ",").compactMap { Int64($0) }.sorted()
+        awaitedJobs = row.text(Column.awaitedJobs).split(separator: ",").compactMap { Int64($0) }.sorted()
     }
 }
 
 extension ReplayDetails {
+    private typealias Column = ReplayTable.Column
+
     /// Reads the details of a row in clear from ``ReplayTable/columns``.
     fileprivate init(_ row: borrowing SQLiteStatement) {
-        url = row.text(4)
-        host = row.text(5)
-        identity = row.optionalText(6)
-        orderingKey = row.optionalText(7)
-        tags = row.text(12)
-        metadata = row.text(13)
-        kind = row.optionalText(14)
-        idempotencyKey = row.optionalText(23)
-        call = row.optionalText(26)
+        url = row.text(Column.url)
+        host = row.text(Column.host)
+        identity = row.optionalText(Column.identity)
+        orderingKey = row.optionalText(Column.orderingKey)
+        tags = row.text(Column.tags)
+        metadata = row.text(Column.metadata)
+        kind = row.optionalText(Column.kind)
+        idempotencyKey = row.optionalText(Column.idempotencyKey)
+        call = row.optionalText(Column.call)
     }
 }
 
 extension SQLiteStatement {
+    fileprivate func date(_ column: ReplayTable.Column) -> Date { date(Int32(column.rawValue)) }
+
     fileprivate func date(_ column: Int32) -> Date {
         Date(milliseconds: int64(column).clamped(to: ReplayRow.sensible))
     }

@@ -56,7 +56,9 @@ extension ReplayTable {
         _ sql: SQL,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
-        try connection.rows(sql) { (row) throws(SQLiteError) in try ReplayJob(row, on: connection) }
+        try connection.rows(sql, columns: Column.self) { (row) throws(SQLiteError) in
+            try ReplayJob(row, on: connection)
+        }
     }
 }
 

@@ -23,14 +23,15 @@ package enum ReplayTable {
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
                 state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted,
                 method, unique_key, digest, checksum,
-                CASE WHEN \(withRequest) THEN (SELECT request FROM payload WHERE job = job.id) END, creates
+                CASE WHEN \(withRequest) THEN (SELECT request FROM payload WHERE job = job.id) END AS request, creates
             FROM job WHERE id = \(id)
-            """
+            """, columns: ReplayRow.Column.self
         )
         guard try statement.step() else { return nil }
         let row = ReplayRow(statement)
-        let request = statement.isNull(25) ? Data() : statement.data(25)
-        return StoredRow(row: row, isIntact: row.checksum == statement.int64(24), request: request)
+        let request = statement.isNull(ReplayRow.Column.request) ? Data() : statement.data(ReplayRow.Column.request)
+        return StoredRow(
+            row: row, isIntact: row.checksum == statement.int64(ReplayRow.Column.checksum), request: request)
     }
 
     /// Writes the changes of a job, notes the transition, and updates the head of its ordering key.
@@ -178,33 +179,40 @@ package enum ReplayTable {
 }
 
 extension ReplayRow {
-    /// Creates a row from the columns that ``ReplayTable/storedRow(_:withRequest:on:)`` reads.
+    /// The columns that ``ReplayTable/storedRow(_:withRequest:on:)`` reads.
+    enum Column: Int, SQLiteColumns {
+        case id, identity, orderingKey, isStrict, lane, isIdempotent, keyLifetime, expiresAt, attemptLimit, state
+        case reason, isHead, isHeld, runAt, attempts, token, owner, sentAt, unknownAt, status, mayHaveActed, method
+        case uniqueKey, digest, checksum, request, creates
+    }
+
+    /// Creates a row from these columns.
     init(_ row: borrowing SQLiteStatement) {
-        id = row.int64(0)
-        method = row.text(21)
-        identity = row.optionalText(1)
-        orderingKey = row.optionalText(2)
-        isStrict = row.int64(3) != 0
-        lane = row.text(4)
-        isIdempotent = row.int64(5) != 0
-        keyLifetime = row.optional(6)?.clamped(to: Self.sensible)
-        expiresAt = row.optional(7)?.clamped(to: Self.sensible)
-        attemptLimit = Int(row.int64(8).clamped(to: Self.sensible))
-        state = ReplayState(rawValue: Int(row.int64(9))) ?? .held
-        reason = ReplayReason(description: row.text(10))
-        isHead = row.int64(11) != 0
-        isHeld = row.int64(12) != 0
-        runAt = row.int64(13).clamped(to: Self.sensible)
-        attempts = Int(row.int64(14).clamped(to: Self.sensible))
-        token = row.int64(15).clamped(to: Self.sensible)
-        owner = row.optional(16)
-        sentAt = row.optional(17)?.clamped(to: Self.sensible)
-        unknownSince = row.optional(18)?.clamped(to: Self.sensible)
-        status = row.optional(19).map { Int($0.clamped(to: Self.sensible)) }
-        serverMayHaveActed = row.int64(20) != 0
-        uniqueKey = row.isNull(22) ? nil : row.data(22)
-        digest = row.int64(23)
-        creates = row.optionalText(26) ?? ""
+        id = row.int64(Column.id)
+        method = row.text(Column.method)
+        identity = row.optionalText(Column.identity)
+        orderingKey = row.optionalText(Column.orderingKey)
+        isStrict = row.int64(Column.isStrict) != 0
+        lane = row.text(Column.lane)
+        isIdempotent = row.int64(Column.isIdempotent) != 0
+        keyLifetime = row.optional(Column.keyLifetime)?.clamped(to: Self.sensible)
+        expiresAt = row.optional(Column.expiresAt)?.clamped(to: Self.sensible)
+        attemptLimit = Int(row.int64(Column.attemptLimit).clamped(to: Self.sensible))
+        state = ReplayState(rawValue: Int(row.int64(Column.state))) ?? .held
+        reason = ReplayReason(description: row.text(Column.reason))
+        isHead = row.int64(Column.isHead) != 0
+        isHeld = row.int64(Column.isHeld) != 0
+        runAt = row.int64(Column.runAt).clamped(to: Self.sensible)
+        attempts = Int(row.int64(Column.attempts).clamped(to: Self.sensible))
+        token = row.int64(Column.token).clamped(to: Self.sensible)
+        owner = row.optional(Column.owner)
+        sentAt = row.optional(Column.sentAt)?.clamped(to: Self.sensible)
+        unknownSince = row.optional(Column.unknownAt)?.clamped(to: Self.sensible)
+        status = row.optional(Column.status).map { Int($0.clamped(to: Self.sensible)) }
+        serverMayHaveActed = row.int64(Column.mayHaveActed) != 0
+        uniqueKey = row.isNull(Column.uniqueKey) ? nil : row.data(Column.uniqueKey)
+        digest = row.int64(Column.digest)
+        creates = row.optionalText(Column.creates) ?? ""
     }
 }
 
