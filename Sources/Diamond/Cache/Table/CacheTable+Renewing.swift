@@ -3,9 +3,13 @@ import Foundation
 
 /// The entries of programs before version 4 of the schema, whose bodies have SHA-256: they get ``BodyChecksums``.
 extension CacheTable {
+    /// The number of bytes of bodies after which a flush reads no further entry for new checksums.
+    static let renewalLimit: Int64 = 16 << 20
+
     /// The new checksums of an entry.
     package struct Renewal: Sendable {
         fileprivate let id: Int64
+        let bodySize: Int64
         fileprivate let checksums: BodyChecksums
         /// The checksum of its row.
         fileprivate let checksum: Int64
@@ -44,7 +48,8 @@ extension CacheTable {
         guard body.size == Int(size), body.isSound else { return nil }
         let checksum = Checksum.row(
             key: key, request: request, stored: stored, bodySize: size, digest: body.checksums.column)
-        return Renewal(id: id, checksums: body.checksums, checksum: checksum, before: before)
+        return Renewal(
+            id: id, bodySize: size, checksums: body.checksums, checksum: checksum, before: before)
     }
 
     /// Writes new checksums, unless the row was changed since it was read. The body stays as it is.

@@ -133,12 +133,20 @@ extension CacheWriter {
         return pages
     }
 
-    /// Reads the visited entries whose bodies have SHA-256, before the transaction, because that may take long. If it
-    /// fails, the next visits do it.
+    /// Reads the visited entries whose bodies have SHA-256, before the transaction, because that may take long. After
+    /// ``CacheTable/renewalLimit`` bytes, or if it fails, the next visits do it: such an entry counts as unused.
     private func renewals(of visited: Set<Int64>) -> [CacheTable.Renewal] {
-        visited.compactMap { prefix in
-            try? file.read { (connection) throws(SQLiteError) in try CacheTable.renewal(of: prefix, on: connection) }
+        var renewals: [CacheTable.Renewal] = []
+        var size: Int64 = 0
+        for prefix in visited where size < CacheTable.renewalLimit {
+            let renewal = try? file.read { (connection) throws(SQLiteError) in
+                try CacheTable.renewal(of: prefix, on: connection)
+            }
+            guard let renewal else { continue }
+            size += renewal.bodySize
+            renewals.append(renewal)
         }
+        return renewals
     }
 
     /// Returns usage records with the number of responses that a group stores. They are counted in the group's own

@@ -87,6 +87,24 @@ import Testing
         #expect(store.events.dropped.isEmpty)
     }
 
+    @Test func `a flush replaces the SHA-256 of used bodies up to a limit of bytes, and the next flushes do the rest`()
+        async throws
+    {
+        let body = Data.noise(Int(CacheTable.renewalLimit) / 2)
+        let entries = try ["a", "b", "c"].map { try CacheEntry.stub($0, body: body) }
+        let first = try store.open()
+        for entry in entries { first.store(entry) }
+        await first.flush()
+        try store.temporary.writeOldDigests()
+        let cache = try store.open()
+        for rest in [1, 0] {
+            for entry in entries { #expect(try cache.found(entry) != nil) }
+            await cache.flush()
+            #expect(try store.temporary.oldEntries() == rest)
+        }
+        #expect(store.events.dropped.isEmpty)
+    }
+
     @Test func `the checksums of bodies replace SHA-256 when a store is repaired`() async throws {
         _ = try await stored(body)
         try store.temporary.writeOldDigests()
