@@ -193,7 +193,7 @@ final class Pipeline: Sendable {
                 if sent !== context, progress.noteCollected(result) { continue }
                 timeStart = progress.timeStart(after: time.hasDeadline(context.resolved) ? outcome.timeStart : nil)
                 token?.note(result)
-                guard context.policy.mode.mayFallBack else { return try result.get() }
+                guard context.policy.mode.mayReplace(result) else { return try result.get() }
                 return try await resultElseStored(result, for: context)
             }
         }

@@ -31,4 +31,11 @@ enum ServerFailure {
 extension CachePolicy.Mode {
     /// Whether a stored response may be served in place of a failure.
     var mayFallBack: Bool { self == .networkElseCache || self == .automatic }
+
+    /// Whether a stored response may be served in place of a result. Most results are no failure under any policy but
+    /// `networkElseCache`, whose callers may refuse a response.
+    func mayReplace(_ result: Result<Response, ConnectionError>) -> Bool {
+        guard mayFallBack, self != .networkElseCache, case .success(let response) = result else { return mayFallBack }
+        return ServerFailure.isOne(response.status)
+    }
 }
