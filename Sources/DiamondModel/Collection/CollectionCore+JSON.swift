@@ -5,29 +5,41 @@ extension CollectionCore {
     ///
     /// Elements that fail are added to `rejected`. They replace earlier ones for the same objects.
     func upsert(_ values: [JSONItem]) {
-        reading {
-            removeRejections(of: values)
-            var added: [Model] = []
-            read(values) { model in
-                if try confirming({ try add(model, at: .sorted, reason: .added) }) { added.append(model) }
-            }
-            confirmMembership(of: added)
-        }
+        var seen = Set<ModelID>(minimumCapacity: values.count)
+        reading { confirmMembership(of: merge(values[...]) { id, _ in seen.insert(id).inserted }) }
     }
 
     /// Merges like ``upsert(_:)``, but adds elements with new ids at the top.
     func upsertAtTop(_ values: [JSONItem]) {
-        reading {
-            removeRejections(of: values)
-            var newModels: [Model] = []
-            read(values) { newModels.append($0) }
-            // Observers of the merges may have changed the order.
-            let first = order.first
-            confirming {
-                for model in newModels { _ = try? add(model, at: .before(first), reason: .added) }
-            }
-            confirmMembership(of: newModels)
+        var seen = Set<ModelID>(minimumCapacity: values.count)
+        reading { confirmMembership(of: mergeAtTop(values[...]) { id, _ in seen.insert(id).inserted }) }
+    }
+
+    /// Merges elements, and adds those with new ids at the end.
+    ///
+    /// - Returns: The models that were added.
+    func merge(_ values: ArraySlice<JSONItem>, isFirst: (ModelID, Int) -> Bool) -> [Model] {
+        removeRejections(of: values)
+        var added: [Model] = []
+        read(values, isFirst: isFirst) { model in
+            if try confirming({ try add(model, at: .sorted, reason: .added) }) { added.append(model) }
         }
+        return added
+    }
+
+    /// Merges elements, and adds those with new ids at the top.
+    ///
+    /// - Returns: The models of all elements.
+    func mergeAtTop(_ values: ArraySlice<JSONItem>, isFirst: (ModelID, Int) -> Bool) -> [Model] {
+        removeRejections(of: values)
+        var models: [Model] = []
+        read(values, isFirst: isFirst) { models.append($0) }
+        // Observers of the merges may have changed the order.
+        let first = order.first
+        confirming {
+            for model in models { _ = try? add(model, at: .before(first), reason: .added) }
+        }
+        return models
     }
 
     /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and takes its order.
@@ -35,7 +47,11 @@ extension CollectionCore {
         reading {
             if !rejected.isEmpty { rejected = [] }
             var models: [Model] = []
-            read(values, refused: { models.append($0) }, receive: { models.append($0) })
+            var seen = Set<ModelID>(minimumCapacity: values.count)
+            read(
+                values[...], isFirst: { id, _ in seen.insert(id).inserted },
+                refused: { json, error in member(refusing: json, because: error).map { models.append($0) } },
+                receive: { models.append($0) })
             let unsaved = unsavedModels(notIn: models)
             replaceMembers(models + unsaved)
             hasChangedMembers = !unsaved.isEmpty
@@ -47,8 +63,10 @@ extension CollectionCore {
     /// additions, removals or moves.
     func mergeMembers(with values: [JSONItem]) {
         let rejected = rejected
+        var seen: Set<ModelID> = []
         transaction {
-            read(values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }) { _ in }
+            let known = values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }
+            read(known[...], isFirst: { id, _ in seen.insert(id).inserted }) { _ in }
         }
         syncedIDs = values.compactMap { try? id(of: $0) }
         // Failed elements only concern models that stay.
@@ -56,13 +74,15 @@ extension CollectionCore {
     }
 
     /// Returns the models that stay although they are not in the response: unsaved ones, and those of newer responses.
-    private func unsavedModels(notIn models: [Model]) -> [Model] {
+    func unsavedModels(notIn models: [Model]) -> [Model] {
         guard let time = context?.answerTime else { return [] }
         let answered = Set(models.map(\.modelID))
-        return order.map(\.model).filter { model in
-            !answered.contains(model.modelID)
-                && (model.isNew || model.isDirty || model.hasAnswer(since: time))
-        }
+        return order.map(\.model).filter { !answered.contains($0.modelID) && isUnsaved($0, at: time) }
+    }
+
+    /// Returns whether a model is unsaved, or has values of a newer response than one.
+    func isUnsaved(_ model: Model, at time: Int) -> Bool {
+        model.isNew || model.isDirty || model.hasAnswer(since: time)
     }
 
     /// Returns whether the deletion of an object waits in the queue, or whether an object of a response was destroyed
@@ -85,6 +105,7 @@ extension CollectionCore {
     /// Replaces the content with admitted models.
     func replaceMembers(_ models: [Model]) {
         if order.elementsEqual(models, by: { $0.model === $1 }), isArranged { return }
+        application?.restart()
         transaction {
             let remaining = Set(models.map(ObjectIdentifier.init))
             takeSnapshot()
@@ -118,39 +139,47 @@ extension CollectionCore {
 
     /// Reads the elements of an array, and passes each model to `receive`. An element that fails is rejected.
     ///
-    /// - Parameter refused: Called with a member whose rules reject its element.
-    private func read(
-        _ values: [JSONItem], refused: (Model) -> Void = { _ in }, receive: (Model) throws -> Void
+    /// - Parameters:
+    ///   - isFirst: Returns whether the element at an index is the first one with its id.
+    ///   - refused: Called with an element that fails.
+    func read(
+        _ values: ArraySlice<JSONItem>, isFirst: (ModelID, Int) -> Bool,
+        refused: (JSONItem, ModelError) -> Void = { _, _ in }, receive: (Model) throws -> Void
     ) {
         if let context, context.answerTime == nil { try? context.refreshCalls(isWhole: false) }
         let list = context?.overlay.list
         context?.overlay.list = source?.request.map { context?.resolved($0).listName ?? $0.listName }
         defer { context?.overlay.list = list }
         let readers = context?.readers ?? ObjectReaders()
-        var seen = Set<ModelID>(minimumCapacity: values.count)
-        for (index, json) in values.enumerated() {
+        for index in values.indices {
+            let json = values[index]
             do {
                 let object = try json.modelObject()
                 let id = try id(of: object)
-                guard seen.insert(id).inserted else {
+                guard isFirst(id, index) else {
                     throw ModelError(.duplicateID, "the id \(id) is in the array twice: send each object once")
                 }
                 if !isGone(id) { try receive(model(with: id, from: object, readers: readers)) }
             } catch {
-                reject(json.value, at: index, error)
-                let isInvalid = (error as? ModelError)?.code == .invalid
-                if isInvalid, let member = member(for: json) { refused(member) }
+                refused(json, reject(json.value, at: index, error))
             }
         }
     }
 
-    func reject(_ json: JSONValue, at index: Int, _ error: any Error) {
+    /// Returns the member whose rules have rejected an element.
+    func member(refusing json: JSONItem, because error: ModelError) -> Model? {
+        error.code == .invalid ? member(for: json) : nil
+    }
+
+    @discardableResult
+    func reject(_ json: JSONValue, at index: Int, _ error: any Error) -> ModelError {
         let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
         rejected.append(Rejection(index: index, json: json, error: error))
+        return error
     }
 
     /// Removes the rejections of elements that are in an array, by id, or by value if there is no id.
-    private func removeRejections(of values: [JSONItem]) {
+    private func removeRejections(of values: ArraySlice<JSONItem>) {
         if rejected.isEmpty { return }
         let ids = Set(values.compactMap { try? id(of: $0) })
         let others = Set(values.filter { (try? id(of: $0)) == nil }.map(\.value))

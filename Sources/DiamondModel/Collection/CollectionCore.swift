@@ -97,6 +97,10 @@ final class CollectionCore {
     private(set) var pagerIfAny: Pager?
     /// The new models of the page that is about to be applied.
     var preparation: PagePreparation?
+    /// The page that is being applied in pieces.
+    var application: PageApplication?
+    /// Whether a page is applied at once.
+    var appliesPagesAtOnce = false
     /// The collection that this is the core of. It sets `nil` when it is deallocated.
     unowned(unsafe) var collection: (any ObservedContent)?
     /// The model that has the collection in a property.

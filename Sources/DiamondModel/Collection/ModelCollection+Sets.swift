@@ -25,6 +25,7 @@ extension ModelCollection {
         sectionRule = other.sectionRule
         resetLimit = other.resetLimit
         observedDepth = other.observedDepth
+        appliesPagesAtOnce = other.appliesPagesAtOnce
     }
 
     /// Adds the models of another collection whose ids are not in this one.

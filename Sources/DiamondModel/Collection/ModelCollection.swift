@@ -91,6 +91,14 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
         set { core.observedDepth = newValue }
     }
 
+    /// Whether a loaded page of more than 500 rows is applied at once, in one change set. `false`, the default, applies
+    /// it in pieces of at most 250 rows, between which other work of the isolation domain runs. Each piece is a change
+    /// set.
+    public var appliesPagesAtOnce: Bool {
+        get { core.appliesPagesAtOnce }
+        set { core.appliesPagesAtOnce = newValue }
+    }
+
     /// The context of the models; `nil` if they are copies.
     public var context: ModelContext? { core.context }
 

@@ -34,6 +34,9 @@ final class SyncOrder {
 
     func noteDestroyed(_ key: ModelKey) { if !active.isEmpty { destroyed[key] = next() } }
 
+    /// Whether objects were destroyed while calls are running.
+    var hasDestroyed: Bool { !destroyed.isEmpty }
+
     /// Returns whether an object was destroyed after a call began.
     func isDestroyed(_ key: ModelKey, since time: Int) -> Bool { destroyed[key].map { $0 > time } ?? false }
 }

@@ -31,12 +31,16 @@ extension ModelCollection {
         for await state in query {
             await noteIdentity()
             var page: Result<Page, any Error>?
+            var time: Int?
             if let response = state.response, follower.isNew(state) {
                 page = await QueryFollower<Value>.page(of: response, format: format)
-                if let page = try? page?.get() { await core.prepare(page, of: nil) }
+                time = follower.time ?? context?.order.next()
+                if let page = try? page?.get(), let time {
+                    await core.prepare(page, for: core.loadShowing, at: time, of: nil)
+                }
                 await context?.prepareLoad()
             }
-            follower.show(state, page: page, in: self)
+            follower.show(state, page: page, at: time, in: self)
             core.preparation = nil
         }
     }
@@ -54,7 +58,7 @@ private struct QueryFollower<Value: Sendable> {
     private var response: Response?
     private var date: Date?
     /// The logical time of the running fetch. Its response must not replace what was saved since.
-    private var time: Int?
+    private(set) var time: Int?
 
     /// Returns whether a state has another response than the last one.
     func isNew(_ state: QueryState<Value>) -> Bool { state.response != response || state.date != date }
@@ -65,9 +69,10 @@ private struct QueryFollower<Value: Sendable> {
         Result { try format.page(of: response, isolatesFaults: true) }
     }
 
-    /// Shows a state, with its page if that is new.
+    /// Shows a state, with its page and the logical time of that, if it is new.
     mutating func show<Object: Model>(
-        _ state: QueryState<Value>, page: Result<Page, any Error>?, in collection: ModelCollection<Object>
+        _ state: QueryState<Value>, page: Result<Page, any Error>?, at time: Int?,
+        in collection: ModelCollection<Object>
     ) {
         var failure: (any Error)? = state.error
         do {
@@ -77,7 +82,7 @@ private struct QueryFollower<Value: Sendable> {
         response = state.response
         date = state.date
         end(in: collection.context)
-        if state.isFetching { time = collection.context?.order.begin() }
+        if state.isFetching { self.time = collection.context?.order.begin() }
         collection.loadState.follow(
             isFetching: state.isFetching, date: page == nil || failure != nil ? nil : state.date, error: failure)
     }
@@ -90,21 +95,25 @@ private struct QueryFollower<Value: Sendable> {
 }
 
 extension ModelCollection {
-    /// Shows the first page, as a load that began at a logical time does; `nil` for a page of the store.
+    /// Shows the first page, as a load that began at a logical time does.
     fileprivate func show(_ page: Page, at time: Int?) throws {
-        guard let context else { return try core.show(page) }
-        let time = time ?? context.order.next()
+        guard let context, let time else { return try core.show(page) }
         try context.applyingAnswer(of: time) { try core.show(page) }
     }
 }
 
 extension CollectionCore {
     fileprivate func show(_ page: Page) throws {
-        guard let source else {
-            replaceAll(with: page.content)
+        guard source != nil else {
+            put(page, at: .all)
             return pager.begin(at: .end, total: page.total)
         }
-        let hasPages = source.paging != .whole && pager.state.isLoaded
-        try apply(page, of: Load(scope: hasPages ? .refresh : .beginning))
+        try apply(page, of: loadShowing)
+    }
+
+    /// The load that shows the first page as a query does.
+    fileprivate var loadShowing: Load {
+        let hasPages = source.map { $0.paging != .whole } ?? false
+        return Load(scope: hasPages && pager.state.isLoaded ? .refresh : .beginning)
     }
 }

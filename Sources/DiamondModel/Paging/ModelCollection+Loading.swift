@@ -115,13 +115,14 @@ extension CollectionCore {
         switch load.scope {
         case .beginning: try begin(with: page, of: source)
         case .refresh:
-            if isContiguous(page, of: source) { upsertAtTop(page.content) } else { try begin(with: page, of: source) }
+            let isAtTop = currentApplication.map { $0.place == .top } ?? isContiguous(page, of: source)
+            if isAtTop { put(page, at: .top) } else { try begin(with: page, of: source) }
         case .more:
             let isShifted = pager.isShifted
             let position = pager.nextPosition(source)
             var next = try source.paging.position(after: page, at: position)
             let changes = pager.sourceChanges
-            upsert(page.content)
+            put(page, at: .end)
             // If an object was destroyed during the load, the page may lack a row: the same page is requested again.
             if !isShifted, pager.sourceChanges == changes {
                 if isRepeated(page, of: source) { next = .end }
@@ -130,6 +131,30 @@ extension CollectionCore {
         }
         pager.note(page)
         addWaitingModels(of: source)
+    }
+
+    /// Places the items of a page, or what is left of them after its first pieces.
+    func put(_ page: Page, at place: PageApplication.Place) {
+        if let application = currentApplication { return complete(application) }
+        switch place {
+        case .all: replaceAll(with: page.content)
+        case .end: upsert(page.content)
+        case .top: upsertAtTop(page.content)
+        }
+    }
+
+    /// Returns the place of a page's items.
+    ///
+    /// - Throws: The error that ``apply(_:of:)`` would throw.
+    func place(of page: Page, for load: Load) throws -> PageApplication.Place {
+        guard let source else { return .all }
+        if load.scope == .more {
+            _ = try source.paging.position(after: page, at: pager.position)
+            return .end
+        }
+        if load.scope == .refresh, isContiguous(page, of: source) { return .top }
+        _ = try source.paging.position(after: page, at: .start)
+        return .all
     }
 
     /// Adds the new objects of the list whose calls wait in the queue. Those of a part of the list, such as the results
@@ -149,9 +174,9 @@ extension CollectionCore {
 
     private func begin(with page: Page, of source: PageSource) throws {
         let next = try source.paging.position(after: page, at: .start)
-        let destroyed = page.content.filter(isDestroyed).count
+        let destroyed = context?.order.hasDestroyed == true ? page.content.filter(isDestroyed).count : 0
         let changes = pager.sourceChanges
-        replaceAll(with: page.content)
+        put(page, at: .all)
         guard pager.sourceChanges == changes else { return }
         pager.begin(at: next, total: page.total, destroyed: destroyed)
         _ = isRepeated(page, of: source)

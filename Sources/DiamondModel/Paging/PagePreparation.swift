@@ -1,7 +1,7 @@
 import Diamond
 
-/// The new models of a long page, read in pieces before the page is applied. Other work of the isolation domain runs
-/// between them. The page is then applied at once, so that a table gets one change set.
+/// The new models of a long page that is applied at once, read in pieces before. Other work of the isolation domain runs
+/// between them.
 final class PagePreparation {
     /// The maximum number of objects of a piece. Reading as many small ones takes about a millisecond.
     static let pieceSize = 500
@@ -49,31 +49,37 @@ final class PagePreparation {
     }
 }
 
-/// A collection, which prepares long pages.
+/// A collection, which prepares long pages, or applies them in pieces.
 protocol PagePreparing: AnyObject {
     nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight) async
-    /// Removes what was prepared for a load that is not applied.
+    /// Ends the work for a load that is not applied, or only in part.
     func endPreparation(of flight: LoadFlight)
 }
 
 extension ModelCollection: PagePreparing {
     nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight) async {
-        await core.prepare(page, of: flight) { loadState.flight === flight }
+        await core.prepare(page, for: flight.load, at: flight.time, of: flight) { loadState.flight === flight }
     }
 
     func endPreparation(of flight: LoadFlight) {
         if core.preparation?.flight === flight { core.preparation = nil }
+        if core.application?.time == flight.time { core.application = nil }
     }
 }
 
 extension CollectionCore {
-    /// Reads the new models of a long page in pieces.
+    /// Applies a long page in pieces, or only reads its new models in pieces.
     ///
-    /// - Parameter isCurrent: Returns whether the page will still be applied.
+    /// - Parameters:
+    ///   - load: The load of the page.
+    ///   - time: The logical time of the response.
+    ///   - flight: The running load; `nil` for the page of a query.
+    ///   - isCurrent: Returns whether the page will still be applied.
     nonisolated(nonsending) func prepare(
-        _ page: Page, of flight: LoadFlight?, while isCurrent: () -> Bool = { true }
+        _ page: Page, for load: Load, at time: Int, of flight: LoadFlight?, while isCurrent: () -> Bool = { true }
     ) async {
         guard let context, page.content.count > PagePreparation.pieceSize else { return }
+        guard appliesPagesAtOnce else { return await applyPieces(of: page, of: load, at: time, while: isCurrent) }
         let shared = flight == nil || preparation?.flight !== flight ? nil : preparation
         let preparation = shared ?? PagePreparation(page, of: flight)
         self.preparation = preparation

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiamondModel
 
-/// Long pages are read in pieces, between which other work of the isolation domain runs.
+/// Long pages that are applied at once are read in pieces, between which other work of the isolation domain runs.
 @ModelActor
 @Suite("The preparation of a page", .timeLimit(.minutes(5))) struct PagePreparationTests {
     private nonisolated static func text(_ ids: Range<Int>, text: String = "x") -> String {
@@ -16,6 +16,7 @@ import Testing
         let api = StubAPI { _ in StubAPI.Answer(text: Self.text(0..<count)) }
         let notes = ModelCollection<Note>(context: context ?? ModelContext(engine: api.engine))
         notes.source = PageSource(api.engine, Request("notes"))
+        notes.appliesPagesAtOnce = true
         return notes
     }
 
@@ -91,6 +92,7 @@ import Testing
         let api = StubAPI { _ in StubAPI.Answer(text: String(list)) }
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
         notes.source = PageSource(api.engine, Request("notes"))
+        notes.appliesPagesAtOnce = true
         try await notes.load()
         #expect(notes.count == count && notes[0].text == "x" && notes.rejected.map(\.index) == [count])
     }
@@ -151,6 +153,7 @@ import Testing
         let api = StubAPI { _ in StubAPI.Answer(text: text) }
         let albums = ModelCollection<Album>(context: ModelContext(engine: api.engine))
         albums.source = PageSource(api.engine, Request("albums"))
+        albums.appliesPagesAtOnce = true
         try await albums.load()
         #expect(albums.count == count && albums.allModels.allSatisfy { $0.cover.name == "c" })
     }
