@@ -95,7 +95,7 @@ extension Codec {
     static func elements<Element>(_ codec: Codec<Element>) -> Codec where Value == [Element] {
         Codec(
             logging: { json, repairs in repairs.elements(in: json, read: codec.decode) },
-            encode: { .array($0.map(codec.encode)) })
+            encode: { .array($0.map(codec.encode)) }, reading: { $0.elements(by: codec) })
     }
 
     /// Returns a codec for string dictionaries.

@@ -9,6 +9,19 @@ struct TextElement {
     var isNull: Bool { element.kind == .null }
     var value: JSONValue { element.value() }
 
+    /// Returns the elements of an array; `nil` if one of them may need repairs, and for other values.
+    func elements<Value>(by codec: Codec<Value>) -> [Value]? {
+        guard element.kind == .array else { return nil }
+        var log = RepairLog()
+        var values: [Value] = []
+        values.reserveCapacity(element.count)
+        for part in element.elements {
+            guard let value = codec.read(TextElement(element: part), &log), log.isClean else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
     /// Returns the function that reads values of a type from a text; `nil` for a type that only reads `JSONValue`.
     ///
     /// It returns `nil` for text that has to be read as a `JSONValue`, because it may need repairs.
