@@ -45,7 +45,7 @@ extension CollectionCore {
         let context = context ?? (gone.count == entries.count ? models.first?.context : nil)
         var ids: [ModelID: Model] = [:]
         for model in models {
-            let id = model.modelID
+            let id = model.untrackedID
             let other = entries[id].flatMap { gone.contains(ObjectIdentifier($0)) ? nil : $0.model } ?? ids[id]
             if let other, other !== model { throw ModelError.duplicate(id) }
             if models.count > 1 { ids[id] = model }
@@ -65,7 +65,7 @@ extension CollectionCore {
     private func cancelDeletion(of model: Model) -> Bool {
         model.tracking.isDestroyed = false
         guard let context, !context.order.deleted.isEmpty else { return false }
-        return context.order.deleted.remove(ModelKey(Swift.type(of: model), model.modelID)) != nil
+        return context.order.deleted.remove(ModelKey(Swift.type(of: model), model.untrackedID)) != nil
     }
 
     /// Returns the entry of a model that was removed in this transaction, and makes it a member again.
@@ -200,7 +200,7 @@ extension CollectionCore {
         try check(index, within: visibleCount - 1)
         guard let old = visibleEntry(at: index) else { throw ModelError(.outOfRange, "there is no row \(index)") }
         if old.model === model { return model }
-        if entry(of: model) != nil { throw ModelError.duplicate(model.modelID) }
+        if entry(of: model) != nil { throw ModelError.duplicate(model.untrackedID) }
         try admit([model], replacing: [old])
         transaction {
             remove(old, reason: .replaced)

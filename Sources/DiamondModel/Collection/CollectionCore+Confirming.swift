@@ -3,7 +3,7 @@ import Diamond
 /// The members that the server has, while other ones are set here.
 extension CollectionCore {
     /// The ids of the members, in order.
-    var ids: [ModelID] { order.map(\.model.modelID) }
+    var ids: [ModelID] { order.map(\.model.untrackedID) }
 
     /// Notes that members are about to be added, removed or moved.
     func membersWillChange() {

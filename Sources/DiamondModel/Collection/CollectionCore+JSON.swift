@@ -43,19 +43,21 @@ extension CollectionCore {
     }
 
     /// Replaces the content with an array: merges models by id, adds new ones, removes the others, and takes its order.
-    func replaceAll(with values: [JSONItem]) {
+    ///
+    /// - Parameter readers: The readers of a collection without a context.
+    func replaceAll(with values: [JSONItem], readers: ObjectReaders? = nil) {
         reading {
             if !rejected.isEmpty { rejected = [] }
             var models: [Model] = []
             var seen = Set<ModelID>(minimumCapacity: values.count)
             read(
-                values[...], isFirst: { id, _ in seen.insert(id).inserted },
+                values[...], readers: readers, isFirst: { id, _ in seen.insert(id).inserted },
                 refused: { json, error in member(refusing: json, because: error).map { models.append($0) } },
                 receive: { models.append($0) })
             let unsaved = unsavedModels(notIn: models)
             replaceMembers(models + unsaved)
             hasChangedMembers = !unsaved.isEmpty
-            if hasChangedMembers { syncedIDs = models.map(\.modelID) }
+            if hasChangedMembers { syncedIDs = models.map(\.untrackedID) }
         }
     }
 
@@ -76,8 +78,8 @@ extension CollectionCore {
     /// Returns the models that stay although they are not in the response: unsaved ones, and those of newer responses.
     func unsavedModels(notIn models: [Model]) -> [Model] {
         guard let time = context?.answerTime else { return [] }
-        let answered = Set(models.map(\.modelID))
-        return order.map(\.model).filter { !answered.contains($0.modelID) && isUnsaved($0, at: time) }
+        let answered = Set(models.map(\.untrackedID))
+        return order.map(\.model).filter { !answered.contains($0.untrackedID) && isUnsaved($0, at: time) }
     }
 
     /// Returns whether a model is unsaved, or has values of a newer response than one.
@@ -107,7 +109,8 @@ extension CollectionCore {
         if order.elementsEqual(models, by: { $0.model === $1 }), isArranged { return }
         application?.restart()
         transaction {
-            let remaining = Set(models.map(ObjectIdentifier.init))
+            let remaining = order.first == nil ? [] : Set(models.map(ObjectIdentifier.init))
+            reserveEntries(models.count)
             takeSnapshot()
             membersWillChange()
             for entry in order.filter({ !remaining.contains(ObjectIdentifier($0.model)) }) { drop(entry) }
@@ -143,14 +146,14 @@ extension CollectionCore {
     ///   - isFirst: Returns whether the element at an index is the first one with its id.
     ///   - refused: Called with an element that fails.
     func read(
-        _ values: ArraySlice<JSONItem>, isFirst: (ModelID, Int) -> Bool,
+        _ values: ArraySlice<JSONItem>, readers: ObjectReaders? = nil, isFirst: (ModelID, Int) -> Bool,
         refused: (JSONItem, ModelError) -> Void = { _, _ in }, receive: (Model) throws -> Void
     ) {
         if let context, context.answerTime == nil { try? context.refreshCalls(isWhole: false) }
         let list = context?.overlay.list
         context?.overlay.list = source?.request.map { context?.resolved($0).listName ?? $0.listName }
         defer { context?.overlay.list = list }
-        let readers = context?.readers ?? ObjectReaders()
+        let readers = context?.readers ?? readers ?? ObjectReaders()
         for index in values.indices {
             let json = values[index]
             do {
@@ -208,10 +211,12 @@ extension CollectionCore {
     }
 
     private func model(with id: ModelID, from object: ObjectMembers, readers: ObjectReaders? = nil) throws -> Model {
-        if let context { return try context.model(type, from: object, prepared: preparation?.take(id, for: object)) }
+        if let context {
+            return try context.model(type, from: object, id: id, prepared: preparation?.take(id, for: object))
+        }
         guard let model = entries[id]?.model else {
             let model = try type.decoded(from: object, readers: readers)
-            guard model.modelID == id else {
+            guard model.untrackedID == id else {
                 throw ModelError(
                     .missingID, "\(Swift.type(of: model)) has another `idKey` than \(type): use the same one")
             }

@@ -195,9 +195,11 @@ extension CollectionCore {
 // MARK: Entries
 
 extension CollectionCore {
-    func enter(_ entry: Entry) { entries[entry.model.modelID] = entry }
+    func reserveEntries(_ count: Int) { entries.reserveCapacity(count) }
 
-    func forget(_ entry: Entry) { entries[entry.model.modelID] = nil }
+    func enter(_ entry: Entry) { entries[entry.model.untrackedID] = entry }
+
+    func forget(_ entry: Entry) { entries[entry.model.untrackedID] = nil }
 
     func rekey(_ entry: Entry, from old: ModelID, to new: ModelID) {
         guard entry.isMember else { return }

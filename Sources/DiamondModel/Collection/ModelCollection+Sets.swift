@@ -33,17 +33,17 @@ extension ModelCollection {
     /// - Throws: ``ModelError``: `otherContext` if a model belongs to another context; `duplicateID` if the context has
     ///   another live instance with its id. Nothing is changed then.
     public func formUnion(_ other: ModelCollection) throws {
-        try core.add(other.core.allModels.filter { core.entries[$0.modelID] == nil })
+        try core.add(other.core.allModels.filter { core.entries[$0.untrackedID] == nil })
     }
 
     /// Removes the models whose ids are not in another collection.
     public func formIntersection(_ other: ModelCollection) {
-        removeAll { other.core.entries[$0.modelID] == nil }
+        removeAll { other.core.entries[$0.untrackedID] == nil }
     }
 
     /// Removes the models whose ids are in another collection.
     public func subtract(_ other: ModelCollection) {
-        removeAll { other.core.entries[$0.modelID] != nil }
+        removeAll { other.core.entries[$0.untrackedID] != nil }
     }
 
     /// Returns a copy with the models of another collection, too.

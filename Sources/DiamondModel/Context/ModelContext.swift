@@ -85,9 +85,13 @@ public final class ModelContext: Observable {
         try model(type, from: ObjectMembers(json.modelObject()))
     }
 
-    /// - Parameter prepared: A new model with the values of the object, which becomes the live instance if there is none.
-    func model<M: Model>(_ type: M.Type, from object: ObjectMembers, prepared: Model? = nil) throws -> M {
-        guard let id = object.id(at: type.idKey) else {
+    /// - Parameters:
+    ///   - id: The id in the object, if it was read.
+    ///   - prepared: A new model with the values of the object, which becomes the live instance if there is none.
+    func model<M: Model>(
+        _ type: M.Type, from object: ObjectMembers, id: ModelID? = nil, prepared: Model? = nil
+    ) throws -> M {
+        guard let id = id ?? object.id(at: type.idKey) else {
             throw ModelError(
                 .missingID, "\(type) has no id at \"\(type.idKey)\" in its JSON: decode it outside a context")
         }
@@ -106,7 +110,8 @@ public final class ModelContext: Observable {
             if let answerTime { model.noteFirstAnswer(at: answerTime, of: object, in: self) }
         } else {
             try readers.staging { staging in
-                try model.start(with: object, context: self, staging: staging)
+                try model.start(
+                    with: object, id: Swift.type(of: model) == type ? id : nil, context: self, staging: staging)
                 staging.commit()
             }
         }
@@ -144,7 +149,7 @@ public final class ModelContext: Observable {
     /// Throws the error that ``register(_:)`` would throw.
     func checkRegistration(of model: Model) throws(ModelError) {
         if model.context === self { return }
-        let id = model.modelID
+        let id = model.untrackedID
         if model.context == nil, self[type(of: model).identityClass, id] != nil { throw ModelError.duplicate(id) }
         var visited: Set<ObjectIdentifier> = []
         try checkContext(of: model, visited: &visited)
@@ -154,7 +159,7 @@ public final class ModelContext: Observable {
     private func checkContext(of model: Model, visited: inout Set<ObjectIdentifier>) throws(ModelError) {
         if model.context === self { return }
         guard model.context == nil else {
-            throw ModelError(.otherContext, "\(model.modelID) is of another context: take its JSON into this one")
+            throw ModelError(.otherContext, "\(model.untrackedID) is of another context: take its JSON into this one")
         }
         guard visited.insert(ObjectIdentifier(model)).inserted else { return }
         for slot in model.nestedSlots {
@@ -198,14 +203,14 @@ public final class ModelContext: Observable {
     /// Adds a nested model, or replaces it by the live instance of its id. A nested model whose unsaved changes the
     /// live instance lacks stays a copy.
     func adopt(_ nested: Model, of owner: Model) {
-        guard let live = live(at: key(of: nested, nested.modelID)) else { return adopt(nested) }
+        guard let live = live(at: key(of: nested, nested.untrackedID)) else { return adopt(nested) }
         guard type(of: live) == type(of: nested), !nested.isDirty || nested.isEqual(to: live) else { return }
         nested.replace(by: live, in: owner)
     }
 
     /// Makes a model of this context the live instance of its id.
     func enter(_ model: Model) {
-        models[key(of: model, model.modelID)] = .passUnretained(model)
+        models[key(of: model, model.untrackedID)] = .passUnretained(model)
         // An archived object may have both ids, and queued calls know it by the local one.
         guard model.serverID != nil, let localID = model.tracking.localID else { return }
         let key = key(of: model, localID)

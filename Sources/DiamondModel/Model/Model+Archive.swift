@@ -163,7 +163,7 @@ extension CollectionCore {
                 do {
                     let model = try type.unarchived(from: json)
                     if model.tracking.localID == nil { _ = try id(of: json) }
-                    let id = model.modelID
+                    let id = model.untrackedID
                     guard models.updateValue(model, forKey: id) == nil else { throw ModelError.duplicate(id) }
                     order.append(model)
                 } catch {

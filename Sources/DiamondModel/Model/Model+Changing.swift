@@ -52,9 +52,9 @@ extension Model {
         let isSimple = property.isQuiet && tracking.isPlain
         let keyPath = property.keyPath
         if !isSimple, !accepts(new, for: property) { return }
-        registrar.willSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
+        registrarIfAny?.willSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
         store(new)
-        registrar.didSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
+        registrarIfAny?.didSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
         if isSimple {
             let wasDirty = !tracking.dirty.isEmpty
             tracking.markDirty(property, from: old, to: new, areSame: areSame)
@@ -204,13 +204,13 @@ extension Model {
         let (before, after) = (tracking.stateBefore, tracking.state)
         let hasOther = tracking.hasOtherStateChange
         tracking.hasOtherStateChange = false
-        if before.isNew != after.isNew { registrar.withMutation(of: self, keyPath: \Model.isNew) {} }
+        if before.isNew != after.isNew { stateDidChange(\.isNew) }
         if before.isDirty != after.isDirty { dirtinessDidChange() }
         return hasOther || before != after
     }
 
     @usableFromInline
-    final func dirtinessDidChange() { registrar.withMutation(of: self, keyPath: \Model.isDirty) {} }
+    final func dirtinessDidChange() { stateDidChange(\.isDirty) }
 
     /// Notifies the observers and owners of a change of ``isDirty`` by a nested collection.
     final func nestedDirtinessDidChange() {

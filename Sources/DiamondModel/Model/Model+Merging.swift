@@ -58,10 +58,12 @@ extension Model {
     }
 
     /// Reads an array into a nested collection, and adds a repair for each rejected element.
-    final func load(_ values: [JSONItem], into core: CollectionCore, of property: AnyProperty) {
+    final func load(
+        _ values: [JSONItem], into core: CollectionCore, of property: AnyProperty, readers: ObjectReaders? = nil
+    ) {
         if core.context == nil { core.context = context }
         if core.hasChangedMembers, context?.answerTime != nil { return core.mergeMembers(with: values) }
-        core.replaceAll(with: values)
+        core.replaceAll(with: values, readers: readers)
         tracking.repairs += core.rejected.map { rejection in
             Repair(
                 path: "\(property.key)[\(rejection.index)]", reason: .init(refusing: rejection.json),
@@ -83,9 +85,11 @@ extension Model {
     /// Changes the id, also in the context and in every collection.
     final func setServerID(_ id: ModelID?) {
         guard id != tracking.serverID else { return }
-        let old = modelID
-        registrar.withMutation(of: self, keyPath: \Model.serverID) { tracking.serverID = id }
-        let new = modelID
+        let old = untrackedID
+        registrarIfAny?.willSet(self, keyPath: \Model.serverID)
+        tracking.serverID = id
+        registrarIfAny?.didSet(self, keyPath: \Model.serverID)
+        let new = untrackedID
         // The collections first: the context notifies its observers, which may change them.
         for link in links { link.receiveID(from: old, to: new) }
         context?.rekey(self, from: old, to: new)

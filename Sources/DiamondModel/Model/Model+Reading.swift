@@ -63,7 +63,7 @@ extension Model {
         let object = try json.modelObject()
         guard let context = log.context, let staging = log.staging, let id = object.id(at: idKey) else {
             let model = try instance(for: object)
-            try model.start(with: object, context: log.context, staging: log.staging)
+            try model.start(with: object, context: log.context, staging: log.staging, readers: log.readers)
             return model
         }
         if let live = staging.model(self, id: id, in: context) {
@@ -101,21 +101,28 @@ extension Model {
 
     /// Reads the values of a new object.
     ///
-    /// - Parameter readers: The readers of a list without a context. Those of the context are used otherwise.
+    /// - Parameters:
+    ///   - id: The id in the object, if it was read.
+    ///   - readers: The readers of a list without a context. Those of the context are used otherwise.
     final func start(
-        with object: ObjectMembers, context: ModelContext? = nil, staging: Staging? = nil, readers: ObjectReaders? = nil
+        with object: ObjectMembers, id: ModelID? = nil, context: ModelContext? = nil, staging: Staging? = nil,
+        readers: ObjectReaders? = nil
     ) throws {
         if let context { tracking.context = context }
         let readers = context?.readers ?? readers ?? ObjectReaders()
         let type = type(of: self)
         tracking.members = readers.members(object, of: type)
-        tracking.serverID = object.id(at: type.idKey)
-        let reading = readers.read(object, into: self, log: RepairLog(context: context, staging: staging))
+        tracking.serverID = id ?? object.id(at: type.idKey)
+        let log = RepairLog(context: context, staging: staging, readers: readers)
+        let reading = readers.read(object, into: self, log: log)
         tracking.repairs = reading.repairs
         if !reading.hasNested { tracking.nesting = .absent }
         if let context, let time = context.answerTime { noteFirstAnswer(at: time, of: object, in: context) }
         for array in reading.arrays {
-            guard let staging else { load(array.values, into: array.core, of: array.property); continue }
+            guard let staging else {
+                load(array.values, into: array.core, of: array.property, readers: readers)
+                continue
+            }
             staging.append { self.load(array.values, into: array.core, of: array.property) }
         }
     }

@@ -9,9 +9,10 @@ public import Observation
 /// A subclass declares a ``Property`` constant, storage with the default, and an accessor for each property. It lists
 /// the properties in ``visit(_:)``.
 open class Model: Observable {
-    @usableFromInline let registrar = ObservationRegistrar()
     // Unchecked, because a check takes longer than most accesses, and each access only reads or stores one part.
     @exclusivity(unchecked) @usableFromInline final var tracking = Tracking()
+    /// The registrar; `nil` before the first read. What was not read is not observed.
+    @exclusivity(unchecked) @usableFromInline final var registrarIfAny: ObservationRegistrar?
 
     /// Creates a new object with the defaults of its properties.
     public required init() {}
@@ -23,6 +24,21 @@ open class Model: Observable {
     }
 
     deinit { tracking.context?.forget(tracking.ids, of: type(of: self), being: ObjectIdentifier(self)) }
+
+    /// The registrar, created by the first read.
+    @inlinable final var registrar: ObservationRegistrar { registrarIfAny ?? makeRegistrar() }
+
+    @usableFromInline
+    final func makeRegistrar() -> ObservationRegistrar {
+        let registrar = ObservationRegistrar()
+        registrarIfAny = registrar
+        return registrar
+    }
+
+    /// Notifies the observers of a state.
+    final func stateDidChange<Value>(_ keyPath: KeyPath<Model, Value>) {
+        registrarIfAny?.withMutation(of: self, keyPath: keyPath) {}
+    }
 
     /// Passes every property to a visitor. An override calls `super`, then passes each of its own properties.
     open func visit(_ visitor: PropertyVisitor) {}
@@ -84,6 +100,9 @@ open class Model: Observable {
 extension Model {
     /// The server's id, or the local id if there is none yet.
     public final var modelID: ModelID { serverID ?? localID }
+
+    /// The id, read without being observed.
+    final var untrackedID: ModelID { tracking.serverID ?? localID }
 
     /// The id from the server; `nil` for a new object.
     public final var serverID: ModelID? {

@@ -1,5 +1,4 @@
 public import Diamond
-import Foundation
 
 /// The members of a JSON object, read by their names. A member of a text becomes a value when it is read.
 ///
@@ -61,12 +60,15 @@ public struct ObjectMembers: @unchecked Sendable {
     /// The object in a scanned text.
     var element: JSONElement? { if case .text(let element, _) = storage { element } else { nil } }
 
-    /// Returns whether the object has a text with these bytes.
-    func isText(_ bytes: [UInt8]) -> Bool {
+    /// Keeps the object's text; returns `nil` if its members are values.
+    func keptText(by texts: inout TextKeeper) -> KeptText? {
+        guard case .text(let element, let text) = storage else { return nil }
+        return withExtendedLifetime(text) { texts.keep(element.text) }
+    }
+
+    /// Returns whether the object has a text with the bytes of another one.
+    func isText(_ kept: KeptText) -> Bool {
         guard case .text(let element, let text) = storage else { return false }
-        return withExtendedLifetime(text) {
-            guard let start = element.text.baseAddress else { return false }
-            return element.text.count == bytes.count && memcmp(start, bytes, bytes.count) == 0
-        }
+        return withExtendedLifetime(text) { kept.hasSameBytes(as: element.text) }
     }
 }

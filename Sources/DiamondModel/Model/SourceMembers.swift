@@ -5,16 +5,16 @@ struct SourceMembers: Equatable {
     /// The names. Objects of a class usually have the same ones, and share them. Empty for a text.
     let names: [String]
     private let values: [JSONValue]
-    private let text: [UInt8]
+    private let text: KeptText?
 
     init(_ object: [String: JSONValue]) {
         names = Array(object.keys)
         values = Array(object.values)
-        text = []
+        text = nil
     }
 
     /// Creates members with the text of an object.
-    init(text: [UInt8]) {
+    init(text: KeptText) {
         names = []
         values = []
         self.text = text
@@ -31,34 +31,34 @@ struct SourceMembers: Equatable {
         }
         self.names = names
         self.values = values
-        text = []
+        text = nil
     }
 
     var object: [String: JSONValue] {
-        if text.isEmpty { return Dictionary(uniqueKeysWithValues: zip(names, values)) }
+        guard let text else { return Dictionary(uniqueKeysWithValues: zip(names, values)) }
         // The text was read before.
-        return (try? JSONValue(reading: text, isolatesFaults: true).modelObject()) ?? [:]
+        return text.withBytes { (try? JSONValue(reading: $0, isolatesFaults: true).modelObject()) ?? [:] }
     }
 
     /// Members with the values of the text.
-    var read: SourceMembers { text.isEmpty ? self : SourceMembers(object) }
+    var read: SourceMembers { text == nil ? self : SourceMembers(object) }
 
     /// Whether each reading of the text takes long, for example with the elements of a nested collection.
-    var isLongText: Bool { text.count > 1024 }
+    var isLongText: Bool { text.map { $0.count > 1024 } ?? false }
 
     /// Returns whether the members were read from an equal text.
-    func isText(of object: ObjectMembers) -> Bool { !text.isEmpty && object.isText(text) }
+    func isText(of object: ObjectMembers) -> Bool { text.map(object.isText) ?? false }
 
     /// Returns whether these are the members of an object, in the same form.
     func areRead(from object: ObjectMembers) -> Bool {
         guard let values = object.values else { return isText(of: object) }
-        return text.isEmpty && names.count == values.count && include(values)
+        return text == nil && names.count == values.count && include(values)
     }
 
     /// Returns whether the members include those of an object.
     func include(_ other: [String: JSONValue]) -> Bool {
         // To compare a few names is faster than to hash one.
-        if text.isEmpty, names.count <= 16 {
+        if text == nil, names.count <= 16 {
             return other.allSatisfy { name, value in
                 names.firstIndex { $0 == name && $0.isExactly(name) }.map { values[$0] == value } ?? false
             }
@@ -68,8 +68,11 @@ struct SourceMembers: Equatable {
     }
 
     static func == (left: SourceMembers, right: SourceMembers) -> Bool {
-        if left.text.isEmpty, right.text.isEmpty, left.names == right.names { return left.values == right.values }
-        if !left.text.isEmpty, left.text == right.text { return true }
+        switch (left.text, right.text) {
+        case (nil, nil) where left.names == right.names: return left.values == right.values
+        case (let own?, let other?) where other.withBytes(own.hasSameBytes): return true
+        default: break
+        }
         return JSONValue.object(left.object) == .object(right.object)
     }
 }

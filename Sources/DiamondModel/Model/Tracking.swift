@@ -14,14 +14,19 @@ struct Tracking: ~Copyable {
     var localID: ModelID?
     /// Whether the server has deleted the object, and it was not added to a collection since.
     var isDestroyed = false
-    weak var context: ModelContext? {
-        didSet { hadEngine = context?.engine != nil }
+    private weak var liveContext: ModelContext?
+    var context: ModelContext? {
+        get { liveContext }
+        set {
+            liveContext = newValue
+            hadEngine = newValue?.engine != nil
+        }
     }
     /// Whether the model has a context with an engine, or had one that was released since.
     private(set) var hadEngine = false
 
     /// The links to the collections and models that contain this model. Each removes itself when it is deallocated.
-    @usableFromInline var links: [Unmanaged<OwnerLink>] = []
+    @usableFromInline var links = OwnerLinks()
     /// The number of links that were ever made.
     var linkCount: UInt32 = 0
     /// The state of the links to nested models. They are made for the first observer or owner.
@@ -142,10 +147,7 @@ class OwnerLink {
     }
 
     deinit {
-        let last = model.tracking.links.removeLast()
-        if last.toOpaque() == Unmanaged.passUnretained(self).toOpaque() { return }
-        model.tracking.links[Int(index)] = last
-        last._withUnsafeGuaranteedRef { $0.index = index }
+        model.tracking.links.remove(at: Int(index))?._withUnsafeGuaranteedRef { $0.index = index }
     }
 
     /// Adds the collections above the model whose rows may change when it reports its changes.

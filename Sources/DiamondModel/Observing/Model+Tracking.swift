@@ -13,7 +13,7 @@ extension Model {
     final func trackSyncState() { registrar.access(self, keyPath: \Model.repairs) }
 
     /// Notifies the observers of the state of the sync. A setter of a property need not call it for the dirty bit.
-    final func syncStateDidChange() { registrar.withMutation(of: self, keyPath: \Model.repairs) {} }
+    final func syncStateDidChange() { stateDidChange(\.repairs) }
 
     /// Removes the repairs of a property that is set.
     final func removeRepairs(of property: AnyProperty) {

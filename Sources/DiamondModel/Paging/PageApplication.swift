@@ -189,7 +189,7 @@ extension CollectionCore {
 
     /// Returns whether a page neither has a member nor preserves it.
     private func isOther(_ model: Model, than application: PageApplication) -> Bool {
-        !application.has(model.modelID) && !isUnsaved(model, at: application.time)
+        !application.has(model.untrackedID) && !isUnsaved(model, at: application.time)
     }
 
     private func remove(_ entry: Entry, of application: PageApplication) {
@@ -226,6 +226,6 @@ extension CollectionCore {
             replaceMembers(models + unsaved)
         }
         hasChangedMembers = !unsaved.isEmpty || models.count < application.models.count
-        if hasChangedMembers { syncedIDs = application.models.map(\.modelID) }
+        if hasChangedMembers { syncedIDs = application.models.map(\.untrackedID) }
     }
 }

@@ -2,12 +2,9 @@ import Diamond
 
 /// The members of the object in a text that is being read, and the places of the properties in the last object.
 struct MemberPlan {
-    private struct Member {
-        let name: JSONElement
-        let value: JSONElement
-    }
-
-    private var members: [Member] = []
+    /// The names of the members. The value of each follows its name.
+    private var names: [UnsafePointer<JSONEntry>] = []
+    private var bytes: UnsafePointer<UInt8>?
     /// The index of each property's member in the last object, in the order of the visit.
     private var places: [Int] = []
     /// The number of visited properties.
@@ -17,27 +14,32 @@ struct MemberPlan {
     mutating func begin(_ object: JSONElement) {
         visited = 0
         // The memory for a very large object is not kept.
-        members.removeAll(keepingCapacity: members.count <= 1024)
-        for (name, value) in object.members { members.append(Member(name: name, value: value)) }
+        names.removeAll(keepingCapacity: names.count <= 1024)
+        bytes = object.bytes
+        var members = object.members
+        while let (name, _) = members.next() { names.append(name.entry) }
     }
 
     /// Returns the member of the next property. The place in the last object is tried first.
     ///
     /// - Returns: `nil` if there is none, if it is `null` and there are other names, or for a property without names.
     mutating func next(named names: [MemberName]) -> JSONElement? {
-        defer { visited += 1 }
-        if visited == places.count { places.append(visited) }
-        guard let first = names.first, let found = find(first, from: places[visited]) else { return nil }
-        places[visited] = found
-        let value = members[found].value
-        return names.count > 1 && value.kind == .null ? nil : value
+        let index = visited
+        visited += 1
+        if index == places.count { places.append(index) }
+        guard let first = names.first, let bytes else { return nil }
+        let place = places[index]
+        if place < self.names.count, first.isName(of: self.names[place], in: bytes) {
+            return value(at: place, named: names, in: bytes)
+        }
+        guard let place = self.names.firstIndex(where: { first.isName(of: $0, in: bytes) }) else { return nil }
+        places[index] = place
+        return value(at: place, named: names, in: bytes)
     }
 
-    private func find(_ name: MemberName, from place: Int) -> Int? {
-        name.bytes.withUnsafeBytes { bytes in
-            if place < members.count, members[place].name.isName(bytes) { return place }
-            return members.firstIndex { $0.name.isName(bytes) }
-        }
+    private func value(at place: Int, named names: [MemberName], in bytes: UnsafePointer<UInt8>) -> JSONElement? {
+        let value = JSONElement(entry: self.names[place] + 1, bytes: bytes)
+        return names.count > 1 && value.kind == .null ? nil : value
     }
 }
 
@@ -46,4 +48,9 @@ struct MemberName: Sendable {
     let bytes: [UInt8]
 
     init(_ name: String) { bytes = Array(name.utf8) }
+
+    @inline(__always)
+    fileprivate func isName(of entry: UnsafePointer<JSONEntry>, in text: UnsafePointer<UInt8>) -> Bool {
+        bytes.withUnsafeBytes { JSONElement(entry: entry, bytes: text).isName($0) }
+    }
 }

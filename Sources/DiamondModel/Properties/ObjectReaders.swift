@@ -7,13 +7,23 @@ final class ObjectReaders {
     /// The names of the members of the last object of each class whose members are values.
     private var names: [ObjectIdentifier: [String]] = [:]
 
+    /// The texts of the objects.
+    private var texts = TextKeeper()
+
     /// The staging of the last object that was read.
     private var staging: Staging?
+    /// The number of objects that are being read, each within the one before.
+    private var depth = 0
 
     /// Runs `body` with a new staging.
     func staging(_ body: (Staging) throws -> Void) rethrows {
         let staging = staging ?? Staging()
         self.staging = nil
+        depth += 1
+        defer {
+            depth -= 1
+            if depth == 0 { texts.removeOwners() }
+        }
         try body(staging)
         staging.reset()
         self.staging = staging
@@ -47,9 +57,8 @@ final class ObjectReaders {
 
     /// Returns the members of an object. Values share their names with those of the last object of the class.
     func members(_ object: ObjectMembers, of type: Model.Type) -> SourceMembers {
-        guard let values = object.values else {
-            return SourceMembers(text: object.element.map { Array($0.text) } ?? [])
-        }
+        if let text = object.keptText(by: &texts) { return SourceMembers(text: text) }
+        let values = object.values ?? [:]
         let type = ObjectIdentifier(type)
         if let names = names[type], let members = SourceMembers(values, names: names) { return members }
         let members = SourceMembers(values)

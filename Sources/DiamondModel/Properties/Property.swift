@@ -92,11 +92,11 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
     }
 
     override func willSet(on model: Model) {
-        model.registrar.willSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
+        model.registrarIfAny?.willSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
     }
 
     override func didSet(on model: Model) {
-        model.registrar.didSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
+        model.registrarIfAny?.didSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
     }
 
     override func original(_ value: Any) -> AnyOriginal? { (value as? Value).map { Original($0) } }

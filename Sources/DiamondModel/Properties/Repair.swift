@@ -62,6 +62,8 @@ public struct RepairLog {
     let context: ModelContext?
     /// The staged effects on other objects; `nil` outside a context.
     let staging: Staging?
+    /// The readers of nested models without a context; `nil` for new ones.
+    let readers: ObjectReaders?
     private var key = ""
     private var path = ""
     /// The reason for which the current value is refused.
@@ -72,9 +74,10 @@ public struct RepairLog {
     @usableFromInline
     init() { self.init(context: nil, staging: nil) }
 
-    init(context: ModelContext?, staging: Staging?) {
+    init(context: ModelContext?, staging: Staging?, readers: ObjectReaders? = nil) {
         self.context = context
         self.staging = staging
+        self.readers = readers
     }
 
     /// Runs `body` for the value of one property.

@@ -69,8 +69,8 @@ extension Model {
     ///
     /// - Parameter togglesQueuedSaves: Whether ``hasQueuedSaves`` has changed, too.
     final func saveStateDidChange(togglesQueuedSaves: Bool = false) {
-        registrar.withMutation(of: self, keyPath: \Model.saveState) {}
-        if togglesQueuedSaves { registrar.withMutation(of: self, keyPath: \Model.hasQueuedSaves) {} }
+        stateDidChange(\.saveState)
+        if togglesQueuedSaves { stateDidChange(\.hasQueuedSaves) }
         transact(source: .user) { tracking.hasOtherStateChange = true }
     }
 }

@@ -13,7 +13,7 @@ extension CollectionCore {
     var deletedArchives: [JSONValue] {
         let models = (pagerIfAny?.deleted ?? []).map(\.model).filter { model in
             guard let context else { return true }
-            return context.order.deleted.contains(ModelKey(type, model.modelID))
+            return context.order.deleted.contains(ModelKey(type, model.untrackedID))
                 && !context.pendingDeletions.values.contains { $0.model === model }
         }
         return models.map { $0.archive() }
@@ -33,7 +33,7 @@ extension CollectionCore {
         guard let context, let pager = pagerIfAny else { return }
         for deleted in pager.deleted where deleted.isArchived {
             if deleted.model.context == nil { try? context.register(deleted.model) }
-            context.order.deleted.insert(ModelKey(type, deleted.model.modelID))
+            context.order.deleted.insert(ModelKey(type, deleted.model.untrackedID))
         }
     }
 }
@@ -78,7 +78,7 @@ struct CollectionPosition {
 
     /// Inserts the model again, unless the collection has another with its id by now.
     func restore(_ model: Model) {
-        guard core.entries[model.modelID] == nil else { return }
+        guard core.entries[model.untrackedID] == nil else { return }
         let isUnchanged = core.memberChanges == memberChanges
         core.reinsert(model, before: follower, pinnedAt: pinnedIndex)
         if isUnchanged { core.hasChangedMembers = hadChangedMembers }
@@ -103,7 +103,7 @@ extension CollectionCore {
 
     /// Returns whether the deletion of an object is being sent. The server may have deleted it already.
     func isBeingDestroyed(_ model: Model) -> Bool {
-        context?.order.destroying.contains(ModelKey(type, model.modelID)) ?? false
+        context?.order.destroying.contains(ModelKey(type, model.untrackedID)) ?? false
     }
 
     /// Returns whether the server has deleted an object, or may do so soon.
