@@ -34,11 +34,12 @@ public final class PropertyVisitor {
 
     @usableFromInline let purpose: Purpose
     private var object = ObjectMembers([:])
+    // Unchecked, because the checks take as long as the reading of a value. Nested objects have other visitors.
     /// The object's members, if they are values.
-    @usableFromInline private(set) var values: [String: JSONValue]?
+    @exclusivity(unchecked) @usableFromInline private(set) var values: [String: JSONValue]?
     /// The members of an object in a text.
-    private var plan = MemberPlan()
-    @usableFromInline var log = RepairLog()
+    @exclusivity(unchecked) private var plan = MemberPlan()
+    @exclusivity(unchecked) @usableFromInline var log = RepairLog()
     private(set) var slots: [Slot] = []
     /// The values to set, by property.
     private var newValues: [ObjectIdentifier: Any] = [:]
