@@ -1,6 +1,7 @@
 import Diamond
 import DiamondModel
 import Foundation
+import HTTPTypes
 
 extension Benchmark {
     static let models =
@@ -25,6 +26,13 @@ extension Benchmark {
                 unit: "x Codable",
                 target: .atMost(0.35),
                 measure: { try Models.decoding(100_000) }
+            ),
+            Benchmark(
+                name: "model-memory-hit",
+                method: "a list of 100 KiB that is loaded into a new collection from the memory of an engine",
+                unit: "ms",
+                target: .atMost(1),
+                measure: { try await Scratch.with { try await Models.loadFromMemory(in: $0) } }
             ),
             Benchmark(
                 name: "codable-decode",
@@ -107,6 +115,28 @@ enum Models {
         return ours / peer
     }
 
+    /// The processor time of a load from its call to the rows, in milliseconds.
+    static func loadFromMemory(in directory: URL) async throws -> Double {
+        let size = 100 << 10
+        let bytesPerRow = try Record.text(0..<1000).count / 1000
+        let text = try Record.text(0..<(size / bytesPerRow))
+        var configuration = Engine.Configuration(store: Store(directory: directory))
+        configuration.transport = ListTransport(text: text)
+        let engine = Engine(configuration)
+        let request = Request("https://api.example.com/v1/rows")
+        _ = try await engine.send(request)
+        await engine.cache?.flush()
+        var times: [Double] = []
+        for _ in 0..<200 {
+            let rows = ModelCollection<Row>(context: ModelContext(engine: engine))
+            rows.source = PageSource(engine, request)
+            times.append(try await Effort.of { try await rows.load() }.processor)
+            precondition(rows.count == size / bytesPerRow)
+        }
+        await engine.close()
+        return times.median * 1e3
+    }
+
     static func decodingStructs() throws -> Double {
         let text = try Record.text(0..<10_000)
         let response = Response(text: String(decoding: text, as: UTF8.self))
@@ -121,6 +151,18 @@ enum Models {
         let rows = ModelCollection<Row>(context: ModelContext())
         try rows.set(text)
         return rows
+    }
+
+    /// A transport that answers with a list that stays fresh.
+    private struct ListTransport: Transport {
+        let text: Data
+
+        func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
+            let headers: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=315360000"]
+            return TransportResponse(status: .ok, headers: headers, body: BodyStream(text))
+        }
+
+        func close() async {}
     }
 
     /// Returns the processor time of some work in seconds.
