@@ -21,6 +21,9 @@ struct KeptText: Sendable {
 
     var count: Int { Int(end - start) }
 
+    /// The size of the memory in which the text is kept.
+    var memorySize: Int { block.bytes.count }
+
     /// Calls `body` with the bytes.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withExtendedLifetime(block) {
@@ -60,7 +63,7 @@ struct TextKeeper {
         let source = start..<(start + text.count)
         while let owner = owners.last, !owner.source.contains(source) { owners.removeLast() }
         if let owner = owners.last, let part = owner.text.part(at: start - owner.source.lowerBound, equalTo: text),
-            part.block.bytes.count <= max(Self.blockSize, text.count * Self.leastPart)
+            part.memorySize <= max(Self.blockSize, text.count * Self.leastPart)
         {
             return part
         }

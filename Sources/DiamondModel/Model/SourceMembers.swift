@@ -43,6 +43,9 @@ struct SourceMembers: Equatable {
     /// Members with the values of the text.
     var read: SourceMembers { text == nil ? self : SourceMembers(object) }
 
+    /// The size of the memory that keeps the text; 0 for values.
+    var memorySize: Int { text?.memorySize ?? 0 }
+
     /// Whether each reading of the text takes long, for example with the elements of a nested collection.
     var isLongText: Bool { text.map { $0.count > 1024 } ?? false }
 

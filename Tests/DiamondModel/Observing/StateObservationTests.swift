@@ -1,11 +1,12 @@
 import Diamond
-import DiamondModel
 import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import Observation
 import Testing
+
+@testable import DiamondModel
 
 /// `isNew`, `isDirty`, `hasQueuedSaves` and `saveState`, which change without a property.
 @ModelActor
@@ -29,6 +30,16 @@ import Testing
         tracker.track(read)
         try await change()
         return tracker.changes == 1
+    }
+
+    @Test func `a list is read without registrars, and the first read of a value is observed`() async throws {
+        let notes = ModelCollection<Note>(context: ModelContext())
+        try notes.set(Data(#"[{"id":1,"text":"milk"},{"id":2,"text":"bread"}]"#.utf8))
+        let note = try #require(notes.allModels.first)
+        #expect(notes.allModels.allSatisfy { $0.registrarIfAny == nil })
+        #expect(await tracked({ _ = note.text }) { note.text = "eggs" })
+        #expect(await tracked({ _ = note.isDirty }) { note.markSynced() })
+        #expect(notes.allModels.last?.registrarIfAny == nil)
     }
 
     @Test(arguments: [false, true])
