@@ -232,6 +232,7 @@ import Testing
         while cities.hasMore { try await cities.next() }  // no row twice
         try await cities.refresh()  // new rows, at the top
         cities.source = PageSource(engine, Request("cities", parameters: ["q": text]), paging: .page(size: 50))
+        cities.appliesPagesAtOnce = true
         cities.source = PageSource { query in
             Page(items: try await database.rows(), isLast: true)
         }

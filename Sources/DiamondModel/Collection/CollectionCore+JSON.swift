@@ -89,7 +89,7 @@ extension CollectionCore {
 
     /// Returns whether the deletion of an object waits in the queue, or whether an object of a response was destroyed
     /// since the call, or deleted on this device.
-    private func isGone(_ id: ModelID) -> Bool {
+    func isGone(_ id: ModelID) -> Bool {
         guard let context else { return false }
         if context.isDeletionWaiting(of: type, id) { return true }
         guard let time = context.answerTime else { return false }

@@ -104,8 +104,9 @@ extension Loadable {
     /// During another load, a load of the next page only waits for it. So does a load from the beginning that equals
     /// the running one. Any other load replaces the running one, whose callers then wait for the new one.
     ///
-    /// The existing data stays until the new data is there, and if the load fails or is canceled. If the calling task
-    /// is canceled, the call ends at once. The load ends when its last caller is canceled.
+    /// The existing data stays until the new data is there, and if the load fails or is canceled. A long page of a
+    /// collection is applied in pieces: those that were applied before a cancellation stay. If the calling task is
+    /// canceled, the call ends at once. The load ends when its last caller is canceled.
     ///
     /// - Parameters:
     ///   - policy: The use of the cache; `nil` leaves it to the source.

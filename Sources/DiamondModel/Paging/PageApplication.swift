@@ -201,7 +201,11 @@ extension CollectionCore {
         var next = nextEntry(of: application)
         while let entry = next, application.removals > 0 {
             next = entry.next
-            if isOther(entry.model, than: application) { remove(entry, of: application) }
+            if isOther(entry.model, than: application) {
+                remove(entry, of: application)
+            } else if entry.isPinned {
+                move(entry, before: next)
+            }
         }
         application.hasRemovedOthers = next == nil
     }
@@ -217,7 +221,7 @@ extension CollectionCore {
         }
         var unsaved: [Model] = []
         while isInOrder, let entry = next {
-            isInOrder = isUnsaved(entry.model, at: application.time)
+            isInOrder = isUnsaved(entry.model, at: application.time) && !entry.isPinned
             unsaved.append(entry.model)
             next = entry.next
         }
@@ -225,7 +229,12 @@ extension CollectionCore {
             unsaved = unsavedModels(notIn: models)
             replaceMembers(models + unsaved)
         }
-        hasChangedMembers = !unsaved.isEmpty || models.count < application.models.count
-        if hasChangedMembers { syncedIDs = application.models.map(\.untrackedID) }
+        if unsaved.isEmpty, models.count == application.models.count {
+            hasChangedMembers = false
+            return
+        }
+        let synced = application.models.map(\.untrackedID).filter { !isGone($0) }
+        hasChangedMembers = !unsaved.isEmpty || models.count < synced.count
+        if hasChangedMembers { syncedIDs = synced }
     }
 }
