@@ -118,12 +118,15 @@ package enum CacheTable {
         of rows: borrowing SQLiteStatement,
         readsBody: Bool
     ) throws(SQLiteError) -> LookupResult {
-        var stored = stored
+        // A variable of its own: `stored.body` is computed, and would be copied with each chunk.
+        var bytes = Data()
         let body = try BodyVerification(rows, size: size) { chunk in
-            if readsBody { append(chunk, to: &stored.body, size: size) }
+            if readsBody { append(chunk, to: &bytes, size: size) }
         }
         guard body.size == size else { return .damaged(reason: "its body is incomplete") }
         guard body.isSound else { return .damaged(reason: "its body's checksum is wrong") }
+        var stored = stored
+        stored.body = bytes
         return .entry(stored, isVisited: isVisited)
     }
 
