@@ -14,10 +14,15 @@ public final class ObservedQuery<Value: Sendable> {
     /// The newest state.
     public private(set) var state = QueryState<Value>()
 
-    @ObservationIgnored private let updates: QueryUpdates<Value>
+    @ObservationIgnored private let updates: any AsyncSequence<QueryState<Value>, Never> & Sendable
 
     /// Creates an object that observes nothing yet.
-    public nonisolated init(_ updates: QueryUpdates<Value>) { self.updates = updates }
+    ///
+    /// - Parameter updates: the states of a query. A preview or a test may pass states of its own, such as an
+    ///   `AsyncStream`.
+    public nonisolated init(_ updates: some AsyncSequence<QueryState<Value>, Never> & Sendable) {
+        self.updates = updates
+    }
 
     /// The newest value; `nil` until there is one.
     public var value: Value? { state.value }

@@ -1,12 +1,7 @@
-/// The states of a query, made by ``Engine/updates(_:every:on:)-(Call,_,_)``. See <doc:ObservingQueries>.
-///
-/// Each iteration is an observer, until its iterator is dropped or its task is canceled. It gets the current state,
-/// then each new one. A slow observer gets only the newest state. All observers of a query in an engine share its
-/// fetches. An iteration ends when the engine is closed. For a request that cannot be observed, it ends after one state
-/// with the error.
-public struct QueryUpdates<Value: Sendable>: AsyncSequence, Sendable {
-    public typealias Element = QueryState<Value>
-    public typealias Failure = Never
+/// The sequence of ``Engine/updates(_:every:on:)-(Call,_,_)``. Each iteration is an observer.
+struct QueryUpdates<Value: Sendable>: AsyncSequence, Sendable {
+    typealias Element = QueryState<Value>
+    typealias Failure = Never
 
     private let open: @Sendable () -> AsyncStream<QueryState<Value>>
 
@@ -22,14 +17,5 @@ public struct QueryUpdates<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    @_documentation(visibility: internal)
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var states: AsyncStream<QueryState<Value>>.Iterator
-
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> QueryState<Value>? {
-            await states.next(isolation: actor)
-        }
-    }
-
-    public func makeAsyncIterator() -> Iterator { Iterator(states: open().makeAsyncIterator()) }
+    func makeAsyncIterator() -> AsyncStream<QueryState<Value>>.Iterator { open().makeAsyncIterator() }
 }

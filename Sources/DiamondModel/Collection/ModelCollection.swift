@@ -140,8 +140,11 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
         core.modelObservers.add(receive)
     }
 
-    /// Returns the change sets of later transactions.
-    public func changes() -> EventSequence<ChangeSet<Object>> {
+    /// Returns the change sets of later transactions, for one consumer in the collection's isolation domain.
+    ///
+    /// Change sets are buffered without limit until the consumer reads them. The sequence ends when the collection is
+    /// deallocated, or when the consumer's task is canceled.
+    public func changes() -> some AsyncSequence<ChangeSet<Object>, Never> {
         EventSequence { buffer in
             core.didObservers.add(
                 { [weak buffer] in buffer?.append(ChangeSet(core: $0)) }, finish: { [weak buffer] in buffer?.finish() })

@@ -4,7 +4,9 @@ import Diamond
 ///
 /// Events are buffered without limit until the consumer reads them. The sequence ends when the model or collection is
 /// deallocated, or when the consumer's task is canceled.
-public struct EventSequence<Element>: AsyncSequence {
+struct EventSequence<Element>: AsyncSequence {
+    typealias Failure = Never
+
     private let buffer: Buffer
 
     /// The events that the consumer has not read yet.
@@ -30,10 +32,9 @@ public struct EventSequence<Element>: AsyncSequence {
         buffer.token = observe(buffer)
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
 
-    @_documentation(visibility: internal)
-    public struct Iterator: AsyncIteratorProtocol {
+    struct AsyncIterator: AsyncIteratorProtocol {
         private let buffer: Buffer
         private var signals: AsyncStream<Void>.Iterator
 
@@ -42,9 +43,7 @@ public struct EventSequence<Element>: AsyncSequence {
             signals = buffer.signals.makeAsyncIterator()
         }
 
-        public mutating func next() async -> Element? { await next(isolation: #isolation) }
-
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+        mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while true {
                 if let element = buffer.popFirst() { return element }
                 guard await signals.next(isolation: actor) != nil else { return nil }
@@ -57,4 +56,4 @@ public struct EventSequence<Element>: AsyncSequence {
 extension EventSequence: Sendable {}
 
 @available(*, unavailable)
-extension EventSequence.Iterator: Sendable {}
+extension EventSequence.AsyncIterator: Sendable {}

@@ -13,15 +13,18 @@ extension Model {
         }
     }
 
-    /// Returns the later changes of the model.
-    public final func changes() -> EventSequence<ModelEvent> {
+    /// Returns the later changes of the model, for one consumer in the model's isolation domain.
+    ///
+    /// Events are buffered without limit until the consumer reads them. The sequence ends when the model is deallocated,
+    /// or when the consumer's task is canceled.
+    public final func changes() -> some AsyncSequence<ModelEvent, Never> {
         changes { $0 }
     }
 
-    /// Returns the later changes of a property, with old and new value.
+    /// Returns the later changes of a property, with old and new value, as ``changes()`` does.
     public final func changes<Owner: Model, Value>(
         _ property: Property<Owner, Value>
-    ) -> EventSequence<ValueChange<Value>> {
+    ) -> some AsyncSequence<ValueChange<Value>, Never> {
         changes { $0[property] }
     }
 
@@ -52,7 +55,7 @@ extension ModelObject where Self: Model {
     /// nested model's property within ``Model/observedDepth``.
     ///
     /// An event after which the value is equal to the last one is left out.
-    public func changes<Value>(_ keyPath: KeyPath<Self, Value>) -> EventSequence<ValueChange<Value>> {
+    public func changes<Value>(_ keyPath: KeyPath<Self, Value>) -> some AsyncSequence<ValueChange<Value>, Never> {
         var last = self[keyPath: keyPath]
         return changes { event in
             guard let model = event.model as? Self else { return nil }

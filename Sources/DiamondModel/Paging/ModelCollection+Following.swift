@@ -18,7 +18,7 @@ extension ModelCollection {
     ///   - query: The states of the query, of `updates(_:every:on:)` of an `Engine`.
     ///   - format: The places of the items and their total in a response.
     public nonisolated(nonsending) func follow<Value>(
-        _ query: QueryUpdates<Value>, format: PageFormat = PageFormat()
+        _ query: some AsyncSequence<QueryState<Value>, Never> & Sendable, format: PageFormat = PageFormat()
     ) async {
         core.pager.hasQuery = true
         // Without a context, a response would replace unsaved changes.

@@ -11,7 +11,7 @@ final class QueryRecorder<Value: Sendable>: Sendable {
     private let isOver = Guarded(false)
     private let task = Guarded<Task<Void, Never>?>(nil)
 
-    init(_ updates: QueryUpdates<Value>) {
+    init(_ updates: some AsyncSequence<QueryState<Value>, Never> & Sendable) {
         let task = Task { [received, isOver] in
             for await state in updates { received.withLock { $0.append(state) } }
             isOver.withLock { $0 = true }

@@ -26,7 +26,7 @@ import Testing
         var names: [String] = []
         do throws(ConnectionError) {
             var cities = response.values(of: City.self, lineLimit: lineLimit).makeAsyncIterator()
-            while let city = try await cities.next() { names.append(city.name) }
+            while let city = try await cities.next(isolation: #isolation) { names.append(city.name) }
             await engine.close()
             return (names, nil)
         } catch {

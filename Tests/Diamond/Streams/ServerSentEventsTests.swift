@@ -32,7 +32,9 @@ import Testing
     private static let busy = Answer(status: 503, headers: ["Content-Length: 0"])
 
     /// Advances the clock whenever a task sleeps by it.
-    private func collect(_ events: ServerSentEvents) async throws -> (data: [String], slept: [Duration]) {
+    private func collect(_ events: some AsyncSequence<ServerSentEvent, ConnectionError>) async throws -> (
+        data: [String], slept: [Duration]
+    ) {
         let slept = Guarded<[Duration]>([])
         let mover = Task { [clock] in
             while !Task.isCancelled {
@@ -65,7 +67,7 @@ import Testing
         #expect(server.values(of: .accept) == Array(repeating: "text/event-stream", count: 4))
         #expect(server.values(of: .cacheControl) == Array(repeating: "no-store", count: 4))
         // The unread rest of the final response is discarded without its reader.
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 
@@ -106,7 +108,7 @@ import Testing
             break
         }
         await isLeft.wait()
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 
@@ -117,7 +119,7 @@ import Testing
         let engine = engine()
         let reader = Task { try await collected(engine.events(Request(server.url))) }
         await untilTrue { [clock] in clock.sleeping == [.seconds(3)] }
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(engine.lanes.running == 0 && engine.activity.counts.isIdle)
         reader.cancel()
         await #expect { try await reader.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
         #expect(server.count == 1)
@@ -139,7 +141,7 @@ import Testing
         #expect(clock.sleeping.isEmpty && server.count == 2)
     }
 
-    private func collected(_ events: ServerSentEvents) async throws {
+    private func collected(_ events: some AsyncSequence<ServerSentEvent, ConnectionError>) async throws {
         for try await _ in events {}
     }
 
@@ -169,7 +171,7 @@ import Testing
                 return error?.code == code && error?.response?.status.code == answer.status
             }
             #expect(server.count == answers.count)
-            await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+            await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
             await engine.close()
         }
     }
@@ -218,15 +220,15 @@ import Testing
         let server = try ScriptedServer([Self.events("data: a\n\ndata: \(long)\n\n")])
         let engine = engine()
         var iterator = engine.events(Request(server.url), eventLimit: 50).makeAsyncIterator()
-        #expect(try await iterator.next()?.data == "a")
+        #expect(try await iterator.next(isolation: #isolation)?.data == "a")
         do {
-            _ = try await iterator.next()
+            _ = try await iterator.next(isolation: #isolation)
             Issue.record("it came")
         } catch {
             #expect(error.code == .bodyTooLarge && error.message.contains("50 bytes"))
         }
-        #expect(try await iterator.next() == nil)
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        #expect(try await iterator.next(isolation: #isolation) == nil)
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 

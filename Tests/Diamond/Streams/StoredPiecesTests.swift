@@ -104,7 +104,7 @@ import Testing
         try damage(3)
         let (none, _) = await pieces(try await engine.stream(Request(server.url, method: .head)))
         #expect(none.isEmpty)
-        var bytes = try await engine.stream(Request(server.url)).bytes.makeAsyncIterator()
+        var bytes = try await engine.stream(Request(server.url)).pieces.makeAsyncIterator()
         #expect(try await bytes.next() == Self.body.prefix(CacheTable.chunkSize))
         bytes.abandon()
         await engine.close()
@@ -246,7 +246,7 @@ import Testing
         let server = try ScriptedServer([Self.first, .init(headers: headers, body: other)])
         let engine = try await engine(having: Request(server.url))
         let response = try await engine.stream(Request(server.url))
-        var bytes = response.bytes.makeAsyncIterator()
+        var bytes = response.pieces.makeAsyncIterator()
         var seen = try #require(try await bytes.next())
         if isReplaced {
             _ = try await engine.send(Request(server.url, cache: .reload))

@@ -131,15 +131,15 @@ import Testing
         story.title = "\u{E9}"
         story.title = "e\u{301}"
         story.author = new
-        #expect(await titles.next() == ValueChange(old: "a", new: "b"))
-        #expect(await titles.next() == ValueChange(old: "b", new: "\u{E9}"))
-        #expect(await titles.next().map { Array($0.new.unicodeScalars).count } == 2)
-        #expect(await names.next() == ValueChange(old: "a", new: "c"))
-        #expect(await names.next() == ValueChange(old: "c", new: ""))
-        #expect(await labels.next() == ValueChange(old: "a a", new: "a b"))
-        #expect(await labels.next() == ValueChange(old: "a b", new: "c b"))
-        #expect(await notes.next() == ValueChange(old: nil, new: "d"))
-        let change = await authors.next()
+        #expect(await titles.next(isolation: #isolation) == ValueChange(old: "a", new: "b"))
+        #expect(await titles.next(isolation: #isolation) == ValueChange(old: "b", new: "\u{E9}"))
+        #expect(await titles.next(isolation: #isolation).map { Array($0.new.unicodeScalars).count } == 2)
+        #expect(await names.next(isolation: #isolation) == ValueChange(old: "a", new: "c"))
+        #expect(await names.next(isolation: #isolation) == ValueChange(old: "c", new: ""))
+        #expect(await labels.next(isolation: #isolation) == ValueChange(old: "a a", new: "a b"))
+        #expect(await labels.next(isolation: #isolation) == ValueChange(old: "a b", new: "c b"))
+        #expect(await notes.next(isolation: #isolation) == ValueChange(old: nil, new: "d"))
+        let change = await authors.next(isolation: #isolation)
         #expect(change?.old === old && change?.new === new)
     }
 

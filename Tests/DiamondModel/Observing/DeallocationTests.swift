@@ -166,7 +166,7 @@ import Testing
             let names = city.changes(\.name)
             city.name = "Kyoto"
             city.name = "Kobe"
-            #expect(await events.next()?.changes.map(\.key) == ["name"])
+            #expect(await events.next(isolation: #isolation)?.changes.map(\.key) == ["name"])
             for await change in names where change.new == "Kobe" { break }
             _ = unheard
         }
@@ -174,16 +174,17 @@ import Testing
     }
 
     @Test func `a sequence ends with its model, and does not retain it`() async throws {
-        var names: EventSequence<ValueChange<String>>?
-        do {
+        func changedNames() -> some AsyncSequence<ValueChange<String>, Never> {
             let person = Person()
             watch.add(person, "person")
-            names = person.changes(\.name)
+            let names = person.changes(\.name)
             person.name = "A"
+            return names
         }
+        let names = changedNames()
         #expect(watch.alive.isEmpty)
         var heard: [String] = []
-        if let names { for await change in names { heard.append(change.new) } }
+        for await change in names { heard.append(change.new) }
         #expect(heard == ["A"])
     }
 

@@ -14,6 +14,10 @@ extension Engine {
     /// ``Request/cache`` decides whether the stored response suffices. Later fetches ask the server. After an error,
     /// which includes a status other than 2xx, the last value stays. The engine is retained while a query is observed.
     ///
+    /// Each iteration is an observer, until its iterator is dropped or its task is canceled. It gets the current state,
+    /// then each new one. A slow observer gets only the newest state. All observers of a query in an engine share its
+    /// fetches. An iteration ends when the engine is closed.
+    ///
     /// - Parameters:
     ///   - call: the call, with a safe method, such as GET (RFC 9110 section 9.2.1). With another method, or if the
     ///     call cannot make its request, the only state has the error `badRequest`. A query is never queued.
@@ -25,10 +29,10 @@ extension Engine {
         _ call: Call,
         every interval: Duration? = nil,
         on triggers: QueryTriggers = .all
-    ) -> QueryUpdates<Call.Output> {
+    ) -> some AsyncSequence<QueryState<Call.Output>, Never> & Sendable {
         let request: Request
         do throws(ConnectionError) { request = try handler(of: call).request } catch {
-            return QueryUpdates(failure: error)
+            return QueryUpdates<Call.Output>(failure: error)
         }
         let source = QuerySource<Call.Output>(request: request) { [self] request throws(ConnectionError) in
             let typed = try await response(to: request, by: handler(of: call))
@@ -47,7 +51,7 @@ extension Engine {
         _ request: Request,
         every interval: Duration? = nil,
         on triggers: QueryTriggers = .all
-    ) -> QueryUpdates<Response> {
+    ) -> some AsyncSequence<QueryState<Response>, Never> & Sendable {
         let source = QuerySource<Response>(request: request) { [self] request throws(ConnectionError) in
             let response = try await successfulResponse(to: request)
             return (response, response)

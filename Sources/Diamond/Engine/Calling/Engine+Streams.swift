@@ -43,7 +43,8 @@ extension Engine {
         return streamed
     }
 
-    /// Returns the events that a server sends (`text/event-stream`), over as many connections as needed.
+    /// Returns the events that a server sends (`text/event-stream`), over as many connections as needed (HTML living
+    /// standard, section 9.2).
     ///
     /// ```swift
     /// for try await event in engine.events(request) {
@@ -56,6 +57,8 @@ extension Engine {
     /// loop is left or its task canceled, or until the status is 204. The first connection follows ``Request/retry``,
     /// and its failure is thrown. A request that must not be sent twice (a POST without `Idempotency-Key`) or is not to
     /// be retried (`.never`) is sent once.
+    ///
+    /// Iterations share no connection. An iteration connects when its first event is requested.
     ///
     /// - Parameters:
     ///   - request: the request, which gets `Accept: text/event-stream` and `Cache-Control: no-store` unless it has
@@ -71,9 +74,9 @@ extension Engine {
         _ request: Request,
         after lastEventID: String = "",
         eventLimit: Int = 1 << 20
-    ) -> ServerSentEvents {
+    ) -> some AsyncSequence<ServerSentEvent, ConnectionError> & Sendable {
         ServerSentEvents(
-            EventSource(request: request, pipeline: pipeline, lastEventID: lastEventID, limit: eventLimit))
+            source: EventSource(request: request, pipeline: pipeline, lastEventID: lastEventID, limit: eventLimit))
     }
 
     /// Sends a request, and writes the body of its response into a file.

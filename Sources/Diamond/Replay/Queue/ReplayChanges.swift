@@ -1,27 +1,36 @@
-/// The changes of a queue's jobs from now on, by this and other processes (``ReplayQueue/changes``).
-///
-/// Each element is a job in its latest state. A job that changes several times between two reads is returned once, so
-/// that a slow reader has no backlog. The file is read at most once in a tenth of a second: changes by this process are
-/// reported within that time, changes by others within a second. The last change is always reported. Deletions are not.
-///
-/// An iteration begins with ``makeAsyncIterator()``, which does not read the file. A change up to a second before that
-/// may be reported, too. An iteration throws ``ReplayError`` if the file cannot be read, and ends when its task is
-/// canceled. The file is read only while an iteration waits.
-public struct ReplayChanges: AsyncSequence, Sendable {
-    public typealias Element = ReplayJob
-    public typealias Failure = ReplayError
+extension ReplayQueue {
+    /// The changes of jobs from the start of an iteration on, by this and other processes.
+    ///
+    /// ```swift
+    /// for try await job in queue.changes { print("\(job)") }
+    /// ```
+    ///
+    /// Each element is a job in its latest state. A job that changes several times between two reads is returned once,
+    /// so that a slow reader has no backlog. The file is read at most once in a tenth of a second: changes by this
+    /// process are reported within that time, changes by others within a second. The last change is always reported.
+    /// Deletions are not.
+    ///
+    /// An iteration begins with `makeAsyncIterator()`, which does not read the file. A change up to a second before
+    /// that may be reported, too. An iteration throws ``ReplayError`` if the file cannot be read, and ends when its task
+    /// is canceled. The file is read only while an iteration waits.
+    public var changes: some AsyncSequence<ReplayJob, ReplayError> & Sendable { ReplayChanges(queue: self) }
+}
+
+/// The sequence of ``ReplayQueue/changes``.
+struct ReplayChanges: AsyncSequence, Sendable {
+    typealias Element = ReplayJob
+    typealias Failure = ReplayError
 
     let queue: ReplayQueue
 
-    @_documentation(visibility: internal)
-    public struct Iterator: AsyncIteratorProtocol {
+    struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let reader: Reader
         /// The last read; `nil` before the first.
         fileprivate var last: Reader.Read?
         /// The changes that were read but not returned yet, the latest first.
         fileprivate var changes: [ReplayJob] = []
 
-        public mutating func next() async throws(ReplayError) -> ReplayJob? {
+        mutating func next() async throws(ReplayError) -> ReplayJob? {
             while changes.isEmpty {
                 if let last { await reader.pause(since: last) }
                 guard !Task.isCancelled else { return nil }
@@ -35,16 +44,7 @@ public struct ReplayChanges: AsyncSequence, Sendable {
     }
 
     /// Returns an iterator of the changes after this call.
-    public func makeAsyncIterator() -> Iterator { Iterator(reader: Reader(queue)) }
-}
-
-extension ReplayQueue {
-    /// The changes of jobs from the start of an iteration on, by this and other processes.
-    ///
-    /// ```swift
-    /// for try await job in queue.changes { print("\(job)") }
-    /// ```
-    public var changes: ReplayChanges { ReplayChanges(queue: self) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: Reader(queue)) }
 }
 
 extension ReplayChanges {

@@ -1,10 +1,10 @@
 /// Reads the events of a source: connects, reads, and reconnects.
-struct EventReader {
+struct EventReader: AsyncIteratorProtocol {
     private let source: EventSource
     private var parser: EventStreamParser
     private var reconnection: Reconnection
     /// The body of the current connection; `nil` without one.
-    private var pieces: StreamedBytes.Iterator?
+    private var pieces: StreamedBytes.AsyncIterator?
     private var delay = Duration.zero
     private var isOver = false
 

@@ -29,7 +29,7 @@ struct EventSource: Sendable {
         guard MediaType(response.headers.single(.contentType)).essence == Self.mediaType else {
             throw ConnectionError(badContentType: response.head, expected: Self.mediaType)
         }
-        return response.bytes
+        return response.pieces
     }
 
     private func request(after lastEventID: String, retry: RetryPolicy) -> Request {

@@ -1,28 +1,13 @@
 import Foundation
 
-/// The events that a server sends, through as many connections as needed (HTML living standard, section 9.2).
-///
-/// Made by ``Engine/events(_:after:eventLimit:)``. Iterations share no connection. An iteration connects when its first
-/// event is requested, and again when a connection ends. It ends when the iterator is dropped, when its task is
-/// canceled, or when the server has said that there are no more events. It throws ``ConnectionError``.
-public struct ServerSentEvents: AsyncSequence, Sendable {
-    public typealias Element = ServerSentEvent
-    public typealias Failure = ConnectionError
+/// The sequence of ``Engine/events(_:after:eventLimit:)``.
+struct ServerSentEvents: AsyncSequence, Sendable {
+    typealias Element = ServerSentEvent
+    typealias Failure = ConnectionError
 
-    private let source: EventSource
+    let source: EventSource
 
-    init(_ source: EventSource) { self.source = source }
-
-    @_documentation(visibility: internal)
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var reader: EventReader
-
-        public mutating func next() async throws(ConnectionError) -> ServerSentEvent? { try await reader.next() }
-    }
-
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(reader: EventReader(source))
-    }
+    func makeAsyncIterator() -> EventReader { EventReader(source) }
 }
 
 extension AsyncSequence where Element == ServerSentEvent, Self: Sendable {

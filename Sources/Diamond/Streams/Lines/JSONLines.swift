@@ -1,39 +1,30 @@
 import Foundation
 import HTTPTypes
 
-/// The values of a body with one value on each line (`application/x-ndjson`, `application/jsonl`). Each is decoded when
-/// it is requested.
-///
-/// Made by ``StreamedResponse/values(of:using:lineLimit:)``. Blank lines are skipped, and the last line needs no line
-/// break. Like ``StreamedBytes`` it has one consumer.
-///
-/// An iteration throws ``ConnectionError``, which ends the exchange: `badStatus`, with the response, for a status other
-/// than 2xx; `undecodable` and `bodyTooLarge`, with the number of the line and nothing of its content; and the errors
-/// of ``StreamedBytes``.
-public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Value
-    public typealias Failure = ConnectionError
+/// The sequence of ``StreamedResponse/values(of:using:lineLimit:)``. Each value is decoded when it is requested.
+struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    typealias Element = Value
+    typealias Failure = ConnectionError
 
     fileprivate let response: StreamedResponse
     fileprivate let decoder: any ResponseDecoder
     fileprivate let limit: Int
 
-    @_documentation(visibility: internal)
-    public struct Iterator: AsyncIteratorProtocol {
+    struct AsyncIterator: AsyncIteratorProtocol {
         private let decoder: any ResponseDecoder
         private let refusal: ConnectionError?
-        private var pieces: StreamedBytes.Iterator?
+        private var pieces: StreamedBytes.AsyncIterator?
         private var lines: LineSplitter
 
         fileprivate init(_ values: JSONLines) {
             let response = values.response
             decoder = values.decoder
             refusal = response.status.kind == .successful ? nil : ConnectionError(badStatus: response.head)
-            pieces = response.bytes.makeAsyncIterator()
+            pieces = response.pieces.makeAsyncIterator()
             lines = LineSplitter(limit: values.limit)
         }
 
-        public mutating func next() async throws(ConnectionError) -> Value? {
+        mutating func next() async throws(ConnectionError) -> Value? {
             do throws(ConnectionError) {
                 if let refusal { throw refusal }
                 while let line = try await line() { if !line.isBlank { return try value(of: line) } }
@@ -72,17 +63,24 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
 extension StreamedResponse {
-    /// Returns the values of a body with one value on each line.
+    /// Returns the values of a body with one value on each line (`application/x-ndjson`, `application/jsonl`).
     ///
     /// ```swift
     /// for try await city in streamed.values(of: City.self) {
     ///     show(city)
     /// }
     /// ```
+    ///
+    /// Each value is decoded when it is requested. Blank lines are skipped, and the last line needs no line break. Like
+    /// ``bytes``, the values have one consumer.
+    ///
+    /// An iteration throws ``ConnectionError``, which ends the exchange: `badStatus`, with the response, for a status
+    /// other than 2xx; `undecodable` and `bodyTooLarge`, with the number of the line and nothing of its content; and
+    /// the errors of ``bytes``.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
@@ -93,8 +91,8 @@ extension StreamedResponse {
         of type: Value.Type,
         using decoder: (any ResponseDecoder)? = nil,
         lineLimit: Int = 1 << 20
-    ) -> JSONLines<Value> {
-        JSONLines(response: self, decoder: decoder ?? head.standardDecoder, limit: lineLimit)
+    ) -> some AsyncSequence<Value, ConnectionError> & Sendable {
+        JSONLines<Value>(response: self, decoder: decoder ?? head.standardDecoder, limit: lineLimit)
     }
 }
 
