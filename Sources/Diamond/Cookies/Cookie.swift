@@ -97,5 +97,4 @@ public struct Cookie: Hashable, Sendable {
 extension Cookie: Redacted {
     /// Name, domain and path, without the value.
     public var description: String { "\(name)=••• for \(isHostOnly ? "" : ".")\(domain)\(path)" }
-    public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }

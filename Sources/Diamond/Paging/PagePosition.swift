@@ -1,3 +1,5 @@
+import Foundation
+
 /// The position in a paged list: the page that is loaded next.
 ///
 /// It is `Codable`, so that loading can continue after a restart.
@@ -35,16 +37,17 @@ extension PagePosition: CustomStringConvertible {
 }
 
 /// An error of paging.
-public struct PagingError: Error, Hashable, Sendable, CustomStringConvertible {
-    public struct Code: Hashable, Sendable {
-        let name: String
+public struct PagingError: MessageError, Hashable, Sendable {
+    /// The kind of an error. Later versions may add kinds.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
 
         /// The body does not contain a list at the format's path.
-        public static let noItems = Code(name: "noItems")
+        public static let noItems = Code(description: "noItems")
         /// The next page has another origin.
-        public static let otherOrigin = Code(name: "otherOrigin")
+        public static let otherOrigin = Code(description: "otherOrigin")
         /// The position belongs to another scheme.
-        public static let otherScheme = Code(name: "otherScheme")
+        public static let otherScheme = Code(description: "otherScheme")
     }
 
     public let code: Code
@@ -55,6 +58,4 @@ public struct PagingError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
     }
-
-    public var description: String { "\(code.name): \(message)" }
 }

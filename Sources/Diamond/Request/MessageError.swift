@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// An error whose text is its message.
-protocol MessageError: LocalizedError, CustomStringConvertible {
+package protocol MessageError: LocalizedError, CustomStringConvertible {
     var message: String { get }
 }
 

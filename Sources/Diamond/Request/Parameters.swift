@@ -130,11 +130,10 @@ extension Error {
 extension Parameters: Redacted {
     /// The names in order, without their values.
     public var description: String { map(\.name).joined(separator: ", ") }
-    public var customMirror: Mirror { Mirror(self, children: ["names": map(\.name)]) }
+    var shownMembers: KeyValuePairs<String, Any> { ["names": map(\.name)] }
 }
 
 extension Parameters.Element: Redacted {
     /// The name, without the value.
     public var description: String { name }
-    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }

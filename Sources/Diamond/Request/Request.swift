@@ -181,12 +181,11 @@ extension Request: Redacted {
     public var description: String { method.line(with: url) }
 
     /// Names, without the values that may be secret.
-    public var customMirror: Mirror {
-        let shown: KeyValuePairs<String, Any> = [
+    var shownMembers: KeyValuePairs<String, Any> {
+        [
             "request": description, "parameters": parameters.map(\.name), "headers": headers.map(\.name.rawName),
             "credentials": credentials, "identity": identity as Any, "cacheKey": cacheKey as Any, "cache": cache,
         ]
-        return Mirror(self, children: shown)
     }
 }
 

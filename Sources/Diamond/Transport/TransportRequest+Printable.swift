@@ -4,12 +4,11 @@ extension TransportRequest: Redacted {
     /// The method, and the URL without user info and query, which may be secret.
     public var description: String { method.line(with: url) }
     /// Names, without the values that may be secret.
-    public var customMirror: Mirror {
-        let shown: KeyValuePairs<String, Any> = [
+    var shownMembers: KeyValuePairs<String, Any> {
+        [
             "request": description, "headers": headers.map(\.name.rawName), "connectTimeout": connectTimeout as Any,
             "timeout": timeout as Any, "needsNewConnection": needsNewConnection,
         ]
-        return Mirror(self, children: shown)
     }
 }
 
@@ -17,8 +16,7 @@ extension TransportResponse: Redacted {
     /// The version and the status.
     public var description: String { "\(version) \(status.code)" }
     /// Names, without the values that may be secret.
-    public var customMirror: Mirror {
-        let shown: KeyValuePairs<String, Any> = ["response": description, "headers": headers.map(\.name.rawName)]
-        return Mirror(self, children: shown)
+    var shownMembers: KeyValuePairs<String, Any> {
+        ["response": description, "headers": headers.map(\.name.rawName)]
     }
 }

@@ -1,42 +1,46 @@
+import Diamond
+import Foundation
+
 /// An error of models, their contexts and collections.
-public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
-    public struct Code: Hashable, Sendable {
-        let name: String
+public struct ModelError: MessageError, Hashable, Sendable {
+    /// The kind of an error. Later versions may add kinds.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
 
         /// The text is not JSON, or the JSON is not an object or array as required.
-        public static let malformed = Code(name: "malformed")
+        public static let malformed = Code(description: "malformed")
         /// The JSON needed repairs, and strict reading was requested.
-        public static let needsRepair = Code(name: "needsRepair")
+        public static let needsRepair = Code(description: "needsRepair")
         /// Values break rules of properties that reject such values. Nothing was written.
-        public static let invalid = Code(name: "invalid")
+        public static let invalid = Code(description: "invalid")
         /// The object is of another class than requested.
-        public static let wrongClass = Code(name: "wrongClass")
+        public static let wrongClass = Code(description: "wrongClass")
         /// Another live model has the id.
-        public static let duplicateID = Code(name: "duplicateID")
+        public static let duplicateID = Code(description: "duplicateID")
         /// The object has no id, or its id is neither a text nor an integer.
-        public static let missingID = Code(name: "missingID")
+        public static let missingID = Code(description: "missingID")
         /// The model belongs to another context.
-        public static let otherContext = Code(name: "otherContext")
+        public static let otherContext = Code(description: "otherContext")
         /// The context of the model was released.
-        public static let noContext = Code(name: "noContext")
+        public static let noContext = Code(description: "noContext")
         /// The property does not exist, or only the server may set it.
-        public static let notSettable = Code(name: "notSettable")
+        public static let notSettable = Code(description: "notSettable")
         /// The value cannot be written as JSON, because a number in it is not finite.
-        public static let notWritable = Code(name: "notWritable")
+        static let notWritable = Code(description: "notWritable")
         /// The index is not in the collection.
-        public static let outOfRange = Code(name: "outOfRange")
+        public static let outOfRange = Code(description: "outOfRange")
         /// The model is not in the collection.
-        public static let notAMember = Code(name: "notAMember")
+        static let notAMember = Code(description: "notAMember")
         /// The model has no engine to load or save it.
-        public static let noEngine = Code(name: "noEngine")
+        public static let noEngine = Code(description: "noEngine")
         /// The model has no URL.
-        public static let noResource = Code(name: "noResource")
+        public static let noResource = Code(description: "noResource")
         /// The context's objects belong to another identity than the one that is signed in. Nothing was sent.
-        public static let otherIdentity = Code(name: "otherIdentity")
+        public static let otherIdentity = Code(description: "otherIdentity")
         /// The outcome of a queued call is unknown, and the server does not support a repetition.
-        public static let needsReview = Code(name: "needsReview")
+        public static let needsReview = Code(description: "needsReview")
         /// The response is about another object.
-        public static let otherObject = Code(name: "otherObject")
+        public static let otherObject = Code(description: "otherObject")
     }
 
     public let code: Code
@@ -53,8 +57,6 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
         self.repairs = repairs
         self.violations = violations
     }
-
-    public var description: String { "\(code.name): \(message)" }
 }
 
 extension ModelError {

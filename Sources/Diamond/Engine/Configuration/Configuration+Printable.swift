@@ -10,7 +10,7 @@ extension Engine.Configuration: Redacted {
     }
 
     /// The description and the names of the headers, without values that may be secret.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["configuration": description, "headers": headers.map(\.name.rawName)] as KeyValuePairs)
+    var shownMembers: KeyValuePairs<String, Any> {
+        ["configuration": description, "headers": headers.map(\.name.rawName)]
     }
 }

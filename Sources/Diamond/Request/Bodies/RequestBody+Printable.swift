@@ -13,11 +13,9 @@ extension RequestBody: Redacted {
         }
     }
 
-    public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }
 
 extension MultipartPart: Redacted {
     /// The name, without the content.
     public var description: String { name }
-    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }

@@ -7,11 +7,10 @@ extension Response: Redacted {
     }
 
     /// Names, without the values that may be secret.
-    public var customMirror: Mirror {
-        let shown: KeyValuePairs<String, Any> = [
+    var shownMembers: KeyValuePairs<String, Any> {
+        [
             "response": description, "headers": headers.map(\.name.rawName), "bodySize": body.count,
             "attempts": attempts,
         ]
-        return Mirror(self, children: shown)
     }
 }

@@ -32,5 +32,5 @@ public struct Secret: Hashable, Sendable {
 extension Secret: Redacted {
     /// The name, or `•••`.
     public var description: String { name.map { ".secret(\"\($0)\")" } ?? "•••" }
-    public var customMirror: Mirror { Mirror(self, children: ["name": name ?? "•••"]) }
+    var shownMembers: KeyValuePairs<String, Any> { ["name": name ?? "•••"] }
 }

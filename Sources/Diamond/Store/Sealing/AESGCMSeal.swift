@@ -72,7 +72,7 @@ public struct AESGCMSeal: CacheSeal {
 extension AESGCMSeal: Redacted {
     /// The names of the keys.
     public var description: String { "AESGCMSeal(\(names.joined(separator: ", ")))" }
-    public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID, "olderKeys": olderKeys.keys.sorted()]) }
+    var shownMembers: KeyValuePairs<String, Any> { ["keyID": keyID, "olderKeys": olderKeys.keys.sorted()] }
 
     private var names: [String] { [keyID] + olderKeys.keys.sorted() }
 }
