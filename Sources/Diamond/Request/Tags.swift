@@ -1,29 +1,13 @@
 /// A set of tags, which are compared byte by byte. A `Set<String>` would take two texts that only look the same for
 /// one.
 public struct Tags: Hashable, Sendable {
-    private var texts: Set<ExactText> = []
-
-    /// Creates an empty set.
-    public init() {}
+    private var texts: Set<ExactText>
 
     /// Creates a set of the tags in a sequence.
     public init(_ tags: some Sequence<String>) { texts = Set(tags.lazy.map(ExactText.init)) }
 
     public var count: Int { texts.count }
 
-    public mutating func formUnion(_ tags: some Sequence<String>) { texts.formUnion(tags.lazy.map(ExactText.init)) }
-
-    public func union(_ tags: some Sequence<String>) -> Tags {
-        var union = self
-        union.formUnion(tags)
-        return union
-    }
-
-    /// Returns the tags in the order of their bytes.
-    public func sorted() -> [String] { map(\.self).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
-}
-
-extension Tags: SetAlgebra {
     public var isEmpty: Bool { texts.isEmpty }
 
     public func contains(_ tag: String) -> Bool { texts.contains(ExactText(tag)) }
@@ -35,23 +19,20 @@ extension Tags: SetAlgebra {
         return (inserted, text.text)
     }
 
-    /// Adds a tag, and returns the equal one that was there.
-    @discardableResult
-    public mutating func update(with tag: String) -> String? { texts.update(with: ExactText(tag))?.text }
-
     /// Removes a tag, and returns it if it was there.
     @discardableResult
     public mutating func remove(_ tag: String) -> String? { texts.remove(ExactText(tag))?.text }
 
-    public mutating func formUnion(_ other: Tags) { texts.formUnion(other.texts) }
-    public mutating func formIntersection(_ other: Tags) { texts.formIntersection(other.texts) }
-    public mutating func formSymmetricDifference(_ other: Tags) { texts.formSymmetricDifference(other.texts) }
+    public mutating func formUnion(_ tags: some Sequence<String>) { texts.formUnion(tags.lazy.map(ExactText.init)) }
 
-    public func union(_ other: Tags) -> Tags { Tags(texts: texts.union(other.texts)) }
-    public func intersection(_ other: Tags) -> Tags { Tags(texts: texts.intersection(other.texts)) }
-    public func symmetricDifference(_ other: Tags) -> Tags { Tags(texts: texts.symmetricDifference(other.texts)) }
+    public func union(_ tags: some Sequence<String>) -> Tags {
+        var union = self
+        union.formUnion(tags)
+        return union
+    }
 
-    private init(texts: Set<ExactText>) { self.texts = texts }
+    /// Returns the tags in the order of their bytes.
+    public func sorted() -> [String] { map(\.self).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 }
 
 extension Tags: Sequence {
