@@ -13,8 +13,6 @@ final class FamilySaver {
         var id: ModelID?
     }
 
-    private typealias Record = [String: Piece]
-
     private let program: SavingProgram<[String: Piece]>
     private let text: String
     private let answers: ModelCollection<HammerAnswer>

@@ -50,7 +50,7 @@ final class SavingProgram<Record: Codable> {
     func drain(_ collect: () async throws -> Void) async throws {
         let replayer = try engine.replayer { [fault] in fault.pass($0.rawValue) }
         while try queue.jobsStoringAnswers().contains(where: { !$0.isConsumed }) {
-            for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }
+            for job in try queue.jobs(ReplayFilter(states: [.waiting])) { try? await queue.retry(job.id) }
             await replayer.replay()
             try await collect()
         }

@@ -33,9 +33,6 @@ public final class Activity: Sendable {
 
     // MARK: Counts
 
-    /// The number of exchanges on the wire. Requests that wait, or that the cache answers, do not count.
-    public var inFlight: Int { state.withLock { $0.counters.total.inFlight } }
-
     /// The current counts of the whole engine.
     public var counts: ActivityCounts { state.withLock { $0.counters.total } }
 

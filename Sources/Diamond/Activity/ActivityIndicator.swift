@@ -62,7 +62,7 @@ public final class ActivityIndicator: Sendable {
     }
 
     // The activity is read under the indicator's lock, so that of two threads the last one sets the newest value.
-    private func update(from activity: Activity) { apply { $0.change(isBusy: activity.inFlight > 0) } }
+    private func update(from activity: Activity) { apply { $0.change(isBusy: activity.counts.inFlight > 0) } }
 
     private func apply(_ body: (inout IndicatorLife) -> Void) {
         state.withLock { state in

@@ -191,7 +191,7 @@ private struct RandomCalls {
             }
         }
         for call in engine.connections { call.resume() }
-        while !engine.activity.snapshot.isIdle {
+        while !engine.activity.counts.isIdle {
             clock.advance(by: .seconds(20))
             await Task.yield()
         }

@@ -10,18 +10,18 @@ import Testing
         let activity = Activity()
         let first = activity.begin()
         let second = activity.begin()
-        #expect(activity.inFlight == 2)
+        #expect(activity.counts.inFlight == 2)
         first.end()
         first.end()
-        #expect(activity.inFlight == 1)
+        #expect(activity.counts.inFlight == 1)
         second.end()
-        #expect(activity.inFlight == 0)
+        #expect(activity.counts.inFlight == 0)
     }
 
     @Test func `an activity counter ends a token that was released`() {
         let activity = Activity()
         do { _ = activity.begin() }
-        #expect(activity.inFlight == 0)
+        #expect(activity.counts.inFlight == 0)
     }
 
     @Test func `an activity counter is balanced after any number of threads`() async {
@@ -118,7 +118,7 @@ import Testing
         private let counts: Guarded<[Int]>
 
         init(_ activity: Activity, _ counts: Guarded<[Int]>) {
-            (count, self.counts) = ({ [weak activity] in activity?.inFlight }, counts)
+            (count, self.counts) = ({ [weak activity] in activity?.counts.inFlight }, counts)
         }
 
         deinit { if let count = count() { counts.withLock { $0.append(count) } } }

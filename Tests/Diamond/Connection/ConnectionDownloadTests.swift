@@ -45,7 +45,7 @@ import Testing
         #expect(try await connection.response.body.isEmpty && connection.file == file)
         #expect(try Data(contentsOf: file) == Pattern.bytes(count: 3_000_000))
         #expect(folder.names == ["cities.zip"])
-        await untilTrue { connection.isFinished && engine.activity.snapshot.isIdle }
+        await untilTrue { connection.isFinished && engine.activity.counts.isIdle }
         #expect(connection.state == .finished(.success) && engine.lanes.running == 0)
         for await progress in connection.progress { #expect(progress.received == 3_000_000) }
         await engine.close()
@@ -320,7 +320,7 @@ import Testing
         for connection in connections { #expect(try await connection.download.size == rangeServer.body.count) }
         for file in files { #expect(try Data(contentsOf: file) == rangeServer.body) }
         #expect(folder.names == ["0", "1", "2", "3"])
-        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
+        await untilTrue { engine.activity.counts.inFlight == 0 && engine.lanes.running == 0 }
         await engine.close()
     }
 
@@ -338,7 +338,7 @@ import Testing
         #expect(await failure(of: connection)?.code == .cancelled)
         await untilTrue { [folder] in connection.isFinished && folder.names == ["cities.zip"] }
         #expect(folder.text(of: file) == "old")
-        await untilTrue { engine.activity.snapshot.isIdle && engine.lanes.running == 0 }
+        await untilTrue { engine.activity.counts.isIdle && engine.lanes.running == 0 }
         await engine.close()
     }
 

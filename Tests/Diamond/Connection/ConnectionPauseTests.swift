@@ -54,7 +54,7 @@ import Testing
         await flying("http://h/1")
         manualServer.land("http://h/1")
         #expect(try await connection.response.text == "http://h/1")
-        #expect(engine.activity.inFlight == 0 && engine.lanes.running == 0)
+        #expect(engine.activity.counts.inFlight == 0 && engine.lanes.running == 0)
     }
 
     @Test func `a connection paused in flight has no socket`() async throws {
@@ -63,7 +63,7 @@ import Testing
         let connection = engine.start(Request(server.url(.silent, 1, size: 0)))
         await untilTrue { server.arrivals(by: "GET", .silent, 1, size: 0) == 1 }
         connection.pause()
-        await untilTrue { server.connections == 0 && engine.activity.inFlight == 0 }
+        await untilTrue { server.connections == 0 && engine.activity.counts.inFlight == 0 }
         #expect(connection.isPaused)
         await engine.close()
     }
@@ -99,7 +99,7 @@ import Testing
         await flying("http://h/")
         connection.pause()
         manualServer.land("http://h/")
-        await untilTrue { engine.activity.inFlight == 0 }
+        await untilTrue { engine.activity.counts.inFlight == 0 }
         #expect(connection.state == .paused)
         connection.resume()
         #expect(try await connection.response.text == "http://h/")
@@ -137,7 +137,7 @@ import Testing
         await flying("http://h/")
         manualServer.land("http://h/")
         #expect(try await connection.response.text == "http://h/")
-        #expect(engine.activity.inFlight == 0)
+        #expect(engine.activity.counts.inFlight == 0)
     }
 
     private struct HeldInterceptor: Interceptor {
@@ -407,7 +407,7 @@ import Testing
         connection.resume()
         #expect(connection.state == .finished(.cancelled))
         manualServer.landAll()
-        await untilTrue { engine.lanes.running == 0 && engine.activity.inFlight == 0 }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.inFlight == 0 }
     }
 
     @Test func `does not affect the other callers of its exchange`() async throws {
@@ -476,6 +476,8 @@ import Testing
         for connection in connections { while connection.isPaused { connection.resume() } }
         for connection in connections { _ = try? await connection.response }
         await untilTrue { connections.allSatisfy { $0.isFinished } && finishes.withLock { $0 } == 40 }
-        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 && engine.lanes.waiting == 0 }
+        await untilTrue {
+            engine.activity.counts.inFlight == 0 && engine.lanes.running == 0 && engine.lanes.waiting == 0
+        }
     }
 }

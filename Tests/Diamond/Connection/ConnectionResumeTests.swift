@@ -74,7 +74,7 @@ import Testing
         #expect(response.status == .ok && response.body == server.body && response.source == .network)
         #expect(response.headers[.contentLength] == "\(server.body.count)" && response.attempts.isEmpty)
         #expect(server.ranges == [nil, "bytes=\(Self.half)-"])
-        #expect(engine.activity.inFlight == 0)
+        #expect(engine.activity.counts.inFlight == 0)
         await engine.close()
         let totals = try engine.cache?.totals()
         #expect(totals?.partials ?? 0 == 0)
@@ -303,7 +303,7 @@ import Testing
             for _ in 0..<random.below(10) { await Task.yield() }
         }
         for connection in connections { #expect(try await connection.response.body == server.body) }
-        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
+        await untilTrue { engine.activity.counts.inFlight == 0 && engine.lanes.running == 0 }
         await engine.close()
         // A canceled connection may have left a partial response although another stored the whole one.
         #expect(try CacheInspection(of: temporary.store, now: wall.milliseconds).findings.isEmpty)

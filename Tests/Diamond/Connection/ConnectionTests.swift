@@ -174,7 +174,7 @@ import Testing
             }
             await untilTrue { connection.isFinished && completions.withLock { $0 } == 1 }
             // The exchange that it gave up may have been on the wire.
-            await untilTrue { engine.activity.inFlight == 0 }
+            await untilTrue { engine.activity.counts.inFlight == 0 }
         }
     }
 }

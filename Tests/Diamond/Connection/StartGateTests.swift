@@ -72,7 +72,7 @@ import Testing
             await untilTrue { connection.isFinished }
         }
         slow.gate.open()
-        await untilTrue { engine.activity.snapshot.isIdle }
+        await untilTrue { engine.activity.counts.isIdle }
         #expect(try await engine.start(Request("http://h/")).response.status == .ok)
         await untilTrue { engine.members.gate.active == 0 }
         await engine.close()

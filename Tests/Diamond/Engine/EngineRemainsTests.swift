@@ -77,7 +77,7 @@ private struct EngineLife {
         let id = try #require(try await queue.enqueue(request))
         #expect(await comes { (try? queue.job(id))?.state == .done })
         engine.start(Request(server.url("wire/hang-body")))
-        #expect(await comes { engine.activity.inFlight == 1 })
+        #expect(await comes { engine.activity.counts.inFlight == 1 })
     }
 
     private var hasFiles: Bool {

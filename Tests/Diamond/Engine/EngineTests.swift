@@ -419,10 +419,10 @@ import Testing
         let engine = temporary.engine(transport, clock: clock)
         let task = Task { try await engine.send(Request("http://h/")) }
         await entered.wait()
-        #expect(engine.activity.inFlight == 1)
+        #expect(engine.activity.counts.inFlight == 1)
         gate.open()
         await #expect(throws: ConnectionError.self) { try await task.value }
-        #expect(engine.activity.inFlight == 0)
+        #expect(engine.activity.counts.inFlight == 0)
     }
 
     @Test func `cancels requests of a key, however they were written, and no others`() async throws {

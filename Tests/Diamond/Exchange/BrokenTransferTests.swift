@@ -93,7 +93,7 @@ import Testing
         let count = server.count
         let again = try await engine.send(Request(server.url))
         #expect(again.source == .cache && again.text == "0123456789" && server.count == count)
-        #expect(engine.activity.inFlight == 0)
+        #expect(engine.activity.counts.inFlight == 0)
         await engine.close()
         #expect(try engine.cache?.totals().partials == 0)
     }

@@ -108,7 +108,7 @@ import Testing
         await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
         await untilTrue { engine.lanes.running == 0 }
         #expect(connection.state == .waiting(until: Date(milliseconds: wall.milliseconds + 25)))
-        #expect(engine.activity.inFlight == 0)
+        #expect(engine.activity.counts.inFlight == 0)
         #expect(try await engine.send(Request("http://other/")).status == .ok)
         clock.advance(by: .milliseconds(25))
         #expect(try await connection.response.attempts.count == 2)

@@ -36,7 +36,7 @@ import Testing
         await flying(1)
         await pass()
         await flying(2)
-        #expect(engine.activity.inFlight == 2 && engine.lanes.running == 2)
+        #expect(engine.activity.counts.inFlight == 2 && engine.lanes.running == 2)
         server.land("http://h/", number: faster)
         let response = try await connection.response
         #expect(response.text == "http://h/" && response.attempts.map(\.reason?.code) == [.hedged, nil])
@@ -122,7 +122,7 @@ import Testing
         await pass()
         await untilTrue { transport.requests.count == 2 }
         gates[0].open()
-        await untilTrue { engine.activity.inFlight == 1 }
+        await untilTrue { engine.activity.counts.inFlight == 1 }
         gates[1].open()
         let response = try await connection.response
         #expect(response.status == .ok && response.attempts.map(\.outcome.description) == ["status 503", "status 200"])

@@ -133,7 +133,7 @@ import Testing
 
     /// Whether no trace of a request is left.
     private func settled(_ engine: Engine) async {
-        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.counts.isIdle }
     }
 
     @Test(arguments: HookPlace.allCases) func `app code is not waited for after the deadline`(place: HookPlace)

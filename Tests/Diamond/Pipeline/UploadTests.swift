@@ -311,7 +311,7 @@ import Testing
         await asked.wait()
         upload.cancel()
         await #expect { _ = try await upload.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(engine.lanes.running == 0 && engine.activity.counts.isIdle)
         held.open()
         await engine.close()
     }

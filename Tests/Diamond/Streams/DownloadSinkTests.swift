@@ -29,7 +29,7 @@ import Testing
         #expect(recorder.head?.url == request.url && recorder.head?.headers[.eTag] == download.headers[.eTag])
         #expect(download.size == 3_000_000 && download.file == nil && download.headers[.eTag] != nil)
         #expect(received.withLock { $0 } == 3_000_000)
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(engine.lanes.running == 0 && engine.activity.counts.isIdle)
         await engine.close()
     }
 
@@ -129,7 +129,7 @@ import Testing
                 && error?.message.contains("the disk is full") == true
         }
         #expect(transport.requests.count == 1 && recorder.calls.last == call)
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(engine.lanes.running == 0 && engine.activity.counts.isIdle)
         await engine.close()
     }
 
@@ -168,7 +168,7 @@ import Testing
             ($0 as? ConnectionError)?.code == (isClosed ? .noEngine : .cancelled)
         }
         await untilTrue { isCanceled.withLock { $0 } }
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle && rangeServer.ranges.count == 1)
+        #expect(engine.lanes.running == 0 && engine.activity.counts.isIdle && rangeServer.ranges.count == 1)
         gate.open()
         #expect(recorder.calls.last == call)
         if !isClosed { await engine.close() }

@@ -75,7 +75,7 @@ import Testing
         let received = seen.withLock { $0.map(\.received) }
         #expect(received == received.sorted() && received.last == 3_000_000)
         #expect(seen.withLock { $0.last?.expectedToReceive } == 3_000_000)
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(engine.lanes.running == 0 && engine.activity.counts.isIdle)
         await engine.close()
     }
 
@@ -248,7 +248,7 @@ import Testing
         #expect(folder.names.count == 1 && folder.names != ["cities.zip"])
         download.cancel()
         await #expect { _ = try await download.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
-        #expect(folder.names.isEmpty && engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(folder.names.isEmpty && engine.lanes.running == 0 && engine.activity.counts.isIdle)
         await engine.close()
     }
 
@@ -395,7 +395,7 @@ import Testing
             return error?.code == .cannotWrite && error?.message.contains("No space left on device") == true
         }
         #expect(folder.names.isEmpty && rangeServer.ranges.count == 1)
-        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(engine.lanes.running == 0 && engine.activity.counts.isIdle)
         await engine.close()
     }
 }

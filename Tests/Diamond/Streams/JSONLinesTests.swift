@@ -30,7 +30,7 @@ import Testing
             await engine.close()
             return (names, nil)
         } catch {
-            await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+            await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
             await engine.close()
             return (names, error)
         }
@@ -76,7 +76,7 @@ import Testing
         var cities = response.values(of: City.self, lineLimit: 50).makeAsyncIterator()
         await #expect(throws: ConnectionError.self) { _ = try await cities.next() }
         await isOver.wait()
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         withExtendedLifetime(response) {}
         await engine.close()
     }
@@ -91,7 +91,7 @@ import Testing
             #expect(city.name == "a")
             break
         }
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         withExtendedLifetime(response) {}
         await engine.close()
     }

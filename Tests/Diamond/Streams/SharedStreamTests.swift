@@ -63,7 +63,7 @@ import Testing
 
     private func ends(_ engine: Engine, _ recorder: ActivityRecorder) async {
         await untilTrue {
-            engine.lanes.running == 0 && engine.activity.snapshot.isIdle && recorder.isBalanced
+            engine.lanes.running == 0 && engine.activity.counts.isIdle && recorder.isBalanced
                 && engine.sharedStreams.waiting == 0
         }
         await engine.close()

@@ -154,7 +154,7 @@ import Testing
         #expect(outcome.text == (row.source == .network ? "second" : "first"))
         #expect(outcome.source ?? row.source == row.source)
         // A revalidation may run after the response.
-        await untilTrue { server.count == 1 + row.asked && engine.activity.snapshot.isIdle }
+        await untilTrue { server.count == 1 + row.asked && engine.activity.counts.isIdle }
         #expect((server.values(of: .ifNoneMatch).last ?? nil) == (row.isConditional ? "\"a\"" : nil))
         await engine.close()
     }

@@ -47,7 +47,7 @@ import Testing
         #expect(response.url == server.base + "/")
         var pieces = response.bytes.makeAsyncIterator()
         #expect(try await pieces.next() == Data("a".utf8))
-        #expect(engine.lanes.running == 1 && engine.activity.inFlight == 1)
+        #expect(engine.lanes.running == 1 && engine.activity.counts.inFlight == 1)
         isRead.signal()
         #expect(try await pieces.next() == Data("b".utf8))
         #expect(try await pieces.next() == nil)
@@ -113,7 +113,7 @@ import Testing
             break
         }
         await isLeft.wait()
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle && recorder.isBalanced }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle && recorder.isBalanced }
         await engine.close()
     }
 
@@ -125,7 +125,7 @@ import Testing
             #expect(piece == Data("a".utf8))
             break
         }
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await #expect { _ = try await all(response) } throws: { ($0 as? ConnectionError)?.code == .cancelled }
         await engine.close()
     }
@@ -134,7 +134,7 @@ import Testing
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine()
         #expect(try await engine.stream(Request(server.url)).status == .ok)
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 
@@ -159,7 +159,7 @@ import Testing
         reader.cancel()
         await #expect { try await reader.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
         await isLeft.wait()
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 
@@ -172,7 +172,7 @@ import Testing
         waiter.cancel()
         await #expect { _ = try await waiter.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
         await isCanceled.wait()
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 
@@ -188,7 +188,7 @@ import Testing
         waiter.cancel()
         await #expect { _ = try await waiter.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
         gate.open()
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 
@@ -218,7 +218,7 @@ import Testing
         } catch {
             #expect(error.code == .connectionLost && error.attempts.map(\.reason?.code) == [.committed])
         }
-        #expect(server.count == 1 && engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(server.count == 1 && engine.lanes.running == 0 && engine.activity.counts.isIdle)
         await engine.close()
     }
 
@@ -351,7 +351,7 @@ import Testing
         await #expect { _ = try await all(engine.stream(Request(server.url), limit: 4)) } throws: {
             ($0 as? ConnectionError)?.code == .bodyTooLarge
         }
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle }
         await engine.close()
     }
 

@@ -21,7 +21,7 @@ import Testing
 
     private func sendWaiting(_ program: QueuedAPI.Program) async throws {
         api.isOnline = true
-        for job in try program.queue.jobs(ReplayFilter(state: .waiting)) { try await program.queue.retry(job.id) }
+        for job in try program.queue.jobs(ReplayFilter(states: [.waiting])) { try await program.queue.retry(job.id) }
     }
 
     @Test func `a context applies the answers by itself`() async throws {
@@ -58,7 +58,7 @@ import Testing
         try program.context.register(note)
         api.isOnline = false
         try await note.save(mode) { $0.text = "milk" }
-        await untilTrue { (try? program.queue.jobs(ReplayFilter(state: .waiting)).count) == 1 }
+        await untilTrue { (try? program.queue.jobs(ReplayFilter(states: [.waiting])).count) == 1 }
         try await sendWaiting(program)
         await untilTrue { !note.hasQueuedSaves }
         #expect(note.serverID == 7 && !note.isDirty)

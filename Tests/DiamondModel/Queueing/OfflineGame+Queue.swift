@@ -67,7 +67,7 @@ extension OfflineGame {
         let isOther = random.below(2) == 0
         log.append(isOther ? "another engine replays" : "replay")
         let sender = isOther ? try server.start(as: twin.user) : program
-        for job in try sender.queue.jobs(ReplayFilter(state: .waiting)) { try await sender.queue.retry(job.id) }
+        for job in try sender.queue.jobs(ReplayFilter(states: [.waiting])) { try await sender.queue.retry(job.id) }
         await (try sender.engine.replayer()).replay()
         if isOther { await sender.engine.close() }
         receive()

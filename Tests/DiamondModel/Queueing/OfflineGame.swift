@@ -181,7 +181,7 @@ final class OfflineGame {
         // Now the context knows the classes.
         try await restore()
         let (server, queue, user) = (server, program.queue, twin.user)
-        for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }
+        for job in try queue.jobs(ReplayFilter(states: [.waiting])) { try? await queue.retry(job.id) }
         try await untilTrue {
             server.advance(by: .seconds(1))
             return try queue.jobsStoringAnswers().allSatisfy { job, isConsumed in

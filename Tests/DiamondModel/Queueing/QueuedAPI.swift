@@ -22,7 +22,7 @@ final class QueuedAPI: Sendable {
 
         /// Sends all waiting calls, whatever time they wait for.
         func replay() async throws {
-            for job in try queue.jobs(ReplayFilter(state: .waiting)) { try await queue.retry(job.id) }
+            for job in try queue.jobs(ReplayFilter(states: [.waiting])) { try await queue.retry(job.id) }
             await (try engine.replayer()).replay()
         }
 

@@ -150,7 +150,7 @@ import Testing
             try await note.save(.queued) { $0.text = "bread" }
             try await note.save(.queued) { $0.stars = 3 }
         }
-        let waiting = try program.queue.jobs(ReplayFilter(state: .held))
+        let waiting = try program.queue.jobs(ReplayFilter(states: [.held]))
         #expect(waiting.map(\.reason) == [.awaitingID])
         await #expect(throws: ReplayError.self) { try await program.queue.release(waiting[0].id) }
         gate.open()

@@ -83,7 +83,7 @@ import Testing
         let server = try RawServer(answering: Self.acceptance)
         for name in ["me", "other"] { try await add(server.base, "--identity", name) }
         #expect(try await cachectl("queue", "replay", "--identity", "me").text.hasSuffix("1 done\n1 ready, 1 done\n"))
-        #expect(try cachectl.queue().jobs(ReplayFilter(state: .ready)).map(\.identity) == ["other"])
+        #expect(try cachectl.queue().jobs(ReplayFilter(states: [.ready])).map(\.identity) == ["other"])
     }
 
     @Test func `takes a secret from the environment, and does not print it`() async throws {

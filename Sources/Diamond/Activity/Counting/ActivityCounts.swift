@@ -5,7 +5,8 @@ public struct ActivityCounts: Hashable, Sendable {
     public internal(set) var requests = 0
     /// Waits for a permit.
     public internal(set) var queued = 0
-    /// Exchanges on the wire. An exchange that several requests share counts once.
+    /// Exchanges on the wire. An exchange that several requests share counts once. Requests that wait, or that the
+    /// cache answers, do not count.
     public internal(set) var inFlight = 0
     /// Exchanges that wait between two attempts, without a permit.
     public internal(set) var backingOff = 0

@@ -8,7 +8,4 @@ public struct ActivitySnapshot: Hashable, Sendable {
     public let origins: [String: ActivityCounts]
     /// The counts by tag. An interval with several tags counts for each, one without tags for none.
     public let tags: [String: ActivityCounts]
-
-    /// Whether no work is waiting or under way, except paused connections.
-    public var isIdle: Bool { counts.isIdle }
 }

@@ -52,9 +52,6 @@ extension JSONElement {
     /// Whether a string has a surrogate without a partner, for which it has U+FFFD.
     @inlinable package var hasLoneSurrogate: Bool { entry.pointee.tag & JSONEntry.loneSurrogate != 0 }
 
-    /// The UTF-8 of a string or name; `nil` if it has escapes.
-    @inlinable package var rawString: UnsafeRawBufferPointer? { isPlain ? text : nil }
-
     /// Returns the text of a string or name. Other values have none, and must not be asked.
     @inlinable
     package func string() -> String {

@@ -38,7 +38,4 @@ public struct ReplayFilter: Hashable, Sendable {
         self.enqueuedBefore = enqueuedBefore
         self.includesSignedOut = includesSignedOut
     }
-
-    /// Creates a filter of jobs in one state.
-    public init(state: ReplayState) { self.init(states: [state]) }
 }

@@ -71,7 +71,7 @@ private final class GatewayRun: Sendable {
             clock.advance(by: TimeInterval(below(8)))
         }
         await engine.waitForRefreshes()
-        idle.withLock { $0 = engine.lanes.running == 0 && engine.activity.inFlight == 0 }
+        idle.withLock { $0 = engine.lanes.running == 0 && engine.activity.counts.inFlight == 0 }
         await engine.close()
     }
 

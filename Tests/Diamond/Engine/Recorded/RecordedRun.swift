@@ -130,7 +130,9 @@ final class RecordedRun {
     /// share an exchange; and highest where it is not known.
     private var looksNeeded: Int {
         let waiting = calls.filter { !$0.isOver && !isHeldUp($0) && $0.kind != .replay }
-        guard engine.activity.inFlight == transport.held.count, areCallsCounted, areJobsPlaced else { return 250 }
+        guard engine.activity.counts.inFlight == transport.held.count, areCallsCounted, areJobsPlaced else {
+            return 250
+        }
         let places = Dictionary(grouping: events.places) { Self.place($0.method, $0.url) }.mapValues(\.count)
         var isShared = false
         for (place, calls) in Dictionary(grouping: waiting, by: { Self.place($0.request.method, $0.request.url) }) {

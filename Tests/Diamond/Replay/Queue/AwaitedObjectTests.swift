@@ -238,7 +238,7 @@ import Testing
         #expect(calls.count == 5 && calls.contains(#"POST remarks {"task":8,"text":"b"}"#), "\(calls)")
         #expect(calls.contains("DELETE tasks/8/star"), "\(calls)")
         #expect(calls.contains { $0.hasPrefix(#"PATCH notes/1 {"remark":"#) }, "\(calls)")
-        #expect(try queue.jobs(ReplayFilter(state: .held)).isEmpty)
+        #expect(try queue.jobs(ReplayFilter(states: [.held])).isEmpty)
         await engine.close()
     }
 

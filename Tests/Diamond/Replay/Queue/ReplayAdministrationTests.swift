@@ -201,7 +201,7 @@ import Testing
         #expect(try await queue.apply(.hold, to: ids).done == ids)
         #expect(try queue.counts()[.held] == count)
         #expect(try await queue.apply(.retry, to: ReplayFilter()).done.isEmpty)
-        #expect(try await queue.apply(.release, to: ReplayFilter(state: .held)).done == ids)
+        #expect(try await queue.apply(.release, to: ReplayFilter(states: [.held])).done == ids)
         let verbs = try queue.history(since: .distantPast).reduce(into: [:]) { $0[$1.verb, default: 0] += $1.count }
         #expect(verbs == ["enqueue": count, "hold": count, "release": count])
     }

@@ -115,7 +115,7 @@ struct ImmediateClock: Clock {
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             return JobResult(outcome: .answered(status: 200))
         }
-        for job in try queue.jobs(ReplayFilter(state: .waiting)) { try await queue.retry(job.id) }
+        for job in try queue.jobs(ReplayFilter(states: [.waiting])) { try await queue.retry(job.id) }
         await replayer.replay()
         #expect(try queue.jobs().allSatisfy { $0.state == .done }, "\(place)")
     }

@@ -140,7 +140,7 @@ import Testing
         engine.lanes.resumeAll()
         _ = try await fixture.queued { () throws(ConnectionError) in _ = try await connection.response }
         let queue = try engine.queue()
-        #expect(try queue.jobs(ReplayFilter(state: .held)).isEmpty)
+        #expect(try queue.jobs(ReplayFilter(states: [.held])).isEmpty)
         #expect(try queue.jobs(ReplayFilter(identity: "anna")).map(\.state) == [.held])
         #expect(fixture.transport.requests.isEmpty)
         #expect(try await queue.release(.identity("anna")) == 1)

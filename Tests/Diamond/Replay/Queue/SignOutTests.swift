@@ -122,7 +122,7 @@ import Testing
         try await queue.enqueue([request(0), note(of: nil), note(of: "ben"), request(1)])
         try await engine.forget(identity: "anna")
         #expect(try queue.jobs().map(\.identity) == [nil, "ben"] && queue.count(ReplayFilter()) == 2)
-        #expect(try queue.jobs(ReplayFilter(state: .held)).isEmpty && queue.keys().isEmpty)
+        #expect(try queue.jobs(ReplayFilter(states: [.held])).isEmpty && queue.keys().isEmpty)
         #expect(try queue.jobs(ReplayFilter(includesSignedOut: true)).count == 4)
         #expect(try queue.jobs(ReplayFilter(identity: "anna")).count == 2)
         #expect(try await queue.apply(.discard, to: ReplayFilter()).done == [2, 3])

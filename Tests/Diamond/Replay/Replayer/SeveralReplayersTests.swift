@@ -62,7 +62,7 @@ struct SeveralReplayersTests {
             try Task.checkCancellation()
             let blocked = try queue.counts().filter { [.dead, .needsReview, .held].contains($0.key) && $0.value > 0 }
             try #require(blocked.isEmpty)
-            for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }
+            for job in try queue.jobs(ReplayFilter(states: [.waiting])) { try? await queue.retry(job.id) }
             await replayer.replay()
         } while try queue.counts().contains(where: { $0.key != .done && $0.value > 0 })
         await engine.close()
