@@ -10,18 +10,12 @@ extension Decimal: ModelValue {
     public var json: JSONValue { JSONValue(self) ?? .null }
 }
 
-extension Date: ModelValue {
-    /// Reads text in the form of RFC 3339, as ``Codec/iso8601`` does.
-    public init?(json: JSONValue) {
-        guard case .string(let text) = json, let date = InternetTime.date(text) else { return nil }
-        self = date
-    }
+extension Date: TextValue {
+    static let refusal = "is not a date with time, such as 2031-12-24T18:30:00Z"
 
-    public init?(json: JSONValue, repairs: inout RepairLog) {
-        guard let date = Date(json: json) else {
-            repairs.refuse(text: json, because: "is not a date with time, such as 2031-12-24T18:30:00Z")
-            return nil
-        }
+    /// Reads text in the form of RFC 3339, as ``Codec/iso8601`` does.
+    init?(jsonText text: String) {
+        guard let date = InternetTime.date(text) else { return nil }
         self = date
     }
 
@@ -29,46 +23,48 @@ extension Date: ModelValue {
     public var json: JSONValue { InternetTime.text(self).map(JSONValue.string) ?? .null }
 }
 
-extension URL: ModelValue {
-    /// Reads a URL with a scheme.
-    public init?(json: JSONValue) {
-        guard case .string(let text) = json, let url = URL(string: text), url.scheme != nil else { return nil }
-        self = url
-    }
+extension URL: TextValue {
+    static let refusal = "is not a URL with a scheme, such as https://example.com"
 
-    public init?(json: JSONValue, repairs: inout RepairLog) {
-        guard let url = URL(json: json) else {
-            repairs.refuse(text: json, because: "is not a URL with a scheme, such as https://example.com")
-            return nil
-        }
+    /// Reads a URL with a scheme.
+    init?(jsonText text: String) {
+        guard let url = URL(string: text), url.scheme != nil else { return nil }
         self = url
     }
 
     public var json: JSONValue { .string(absoluteString) }
 }
 
-extension UUID: ModelValue {
-    /// Reads the 36 characters of a UUID in capital or small letters.
-    public init?(json: JSONValue) {
-        guard case .string(let text) = json, let id = UUID(uuidString: text) else { return nil }
-        self = id
-    }
+extension UUID: TextValue {
+    static let refusal = "is not a UUID"
 
-    public init?(json: JSONValue, repairs: inout RepairLog) {
-        guard let id = UUID(json: json) else {
-            repairs.refuse(text: json, because: "is not a UUID")
-            return nil
-        }
-        self = id
-    }
+    /// Reads the 36 characters of a UUID in capital or small letters.
+    init?(jsonText text: String) { self.init(uuidString: text) }
 
     /// Text in small letters, the form of output in RFC 4122 section 3.
     public var json: JSONValue { .string(uuidString.lowercased()) }
 }
 
-extension RepairLog {
-    /// Sets the reason for which a text is refused. Other JSON is of the wrong type.
-    fileprivate mutating func refuse(text json: JSONValue, because reason: String) {
-        if case .string = json { refuse(because: reason) }
+/// A value that is a text in JSON.
+protocol TextValue: ModelValue {
+    /// The reason for which other texts are refused.
+    static var refusal: String { get }
+
+    init?(jsonText text: String)
+}
+
+extension TextValue {
+    public init?(json: JSONValue) {
+        guard case .string(let text) = json else { return nil }
+        self.init(jsonText: text)
+    }
+
+    public init?(json: JSONValue, repairs: inout RepairLog) {
+        guard let value = Self(json: json) else {
+            // Other JSON is of the wrong type.
+            if case .string = json { repairs.refuse(because: Self.refusal) }
+            return nil
+        }
+        self = value
     }
 }

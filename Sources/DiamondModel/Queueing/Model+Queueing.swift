@@ -24,14 +24,24 @@ extension Model {
     final nonisolated(nonsending) func queueSave(
         _ mode: SaveMode, as method: SaveMethod, of change: VisibleChange?, releasing lock: AsyncLock
     ) async throws {
+        try await queue(mode, releasing: lock) {
+            try change?.check()
+            return try await enqueueSave(as: method)
+        }
+    }
+
+    /// Adds a call to the queue, and waits for its answer unless it is sent in the background.
+    private nonisolated(nonsending) func queue(
+        _ mode: SaveMode, releasing lock: AsyncLock,
+        enqueue: nonisolated(nonsending) () async throws -> QueuedCall?
+    ) async throws {
         let isAwaited = mode != .queuedInBackground
         if isAwaited { syncing.awaited += 1 }
         defer { if isAwaited { syncing.awaited -= 1 } }
         let call: QueuedCall?
         do {
             defer { lock.release() }
-            try change?.check()
-            call = try await enqueueSave(as: method)
+            call = try await enqueue()
         }
         if isAwaited { try await finish(call) }
     }
@@ -68,15 +78,7 @@ extension Model {
     final nonisolated(nonsending) func queueDestroy(
         _ mode: SaveMode, from positions: [CollectionPosition], releasing lock: AsyncLock
     ) async throws {
-        let isAwaited = mode != .queuedInBackground
-        if isAwaited { syncing.awaited += 1 }
-        defer { if isAwaited { syncing.awaited -= 1 } }
-        let call: QueuedCall?
-        do {
-            defer { lock.release() }
-            call = try await enqueueDestroy(from: positions)
-        }
-        if isAwaited { try await finish(call) }
+        try await queue(mode, releasing: lock) { try await enqueueDestroy(from: positions) }
     }
 
     private nonisolated(nonsending) func enqueueDestroy(from positions: [CollectionPosition]) async throws

@@ -24,9 +24,7 @@ extension CacheTable {
 
     /// Returns the errors that SQLite's integrity check finds, at most 100 lines.
     package static func integrityErrors(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
-        let check = try connection.statement("PRAGMA integrity_check(100)")
-        var lines: [String] = []
-        while try check.step() { lines.append(check.text(0)) }
+        let lines = try connection.rows("PRAGMA integrity_check(100)") { $0.text(0) }
         return lines == ["ok"] ? [] : lines
     }
 

@@ -78,9 +78,7 @@ extension ReplayTable {
     }
 
     package static func integrityErrors(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
-        let statement = try connection.statement("PRAGMA integrity_check(10)")
-        var lines: [String] = []
-        while try statement.step() { lines.append(statement.text(0)) }
+        let lines = try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }
         return lines == ["ok"] ? [] : lines
     }
 

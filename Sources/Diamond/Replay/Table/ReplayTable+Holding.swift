@@ -123,18 +123,14 @@ extension ReplayTable {
     static func holds(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [HoldRow] {
         let statement = try connection.statement(
             "SELECT kind, name, reason, since, details FROM hold ORDER BY kind, name")
-        var holds: [HoldRow] = []
-        while try statement.step() {
+        return try statement.rows { (row) throws(SQLiteError) in
             var stored = StoredHold(
-                name: statement.text(1), reason: statement.text(2),
-                details: statement.isNull(4) ? nil : statement.data(4))
-            try stored.open(kind: statement.text(0), on: connection)
-            holds.append(
-                HoldRow(
-                    hold: ReplayHold(kind: statement.text(0), name: stored.name), reason: stored.reason,
-                    since: statement.int64(3).clamped(to: ReplayRow.sensible)))
+                name: row.text(1), reason: row.text(2), details: row.isNull(4) ? nil : row.data(4))
+            try stored.open(kind: row.text(0), on: connection)
+            return HoldRow(
+                hold: ReplayHold(kind: row.text(0), name: stored.name), reason: stored.reason,
+                since: row.int64(3).clamped(to: ReplayRow.sensible))
         }
-        return holds
     }
 
     /// Returns a batch of the jobs that a hold covers, in the order of their ids.

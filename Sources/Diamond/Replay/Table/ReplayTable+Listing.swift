@@ -57,20 +57,17 @@ extension ReplayTable {
     ) throws(SQLiteError) -> [ReplayFailure] {
         let statement = try connection.statement(
             "SELECT number, started_at, ended_at, code, message, details FROM attempt WHERE job = \(id) ORDER BY id")
-        var failures: [ReplayFailure] = []
-        while try statement.step() {
-            let code = statement.text(3)
-            var message = statement.text(4)
-            if let sealing = connection.sealing {
-                let opened = try sealing.opened(statement.data(5), .failure, of: "\(id) \(code)")
+        let sealing = connection.sealing
+        return try statement.rows { (row) throws(SQLiteError) in
+            let code = row.text(3)
+            var message = row.text(4)
+            if let sealing {
+                let opened = try sealing.opened(row.data(5), .failure, of: "\(id) \(code)")
                 message = opened.map { String(decoding: $0, as: UTF8.self) } ?? "•••"
             }
-            failures.append(
-                ReplayFailure(
-                    number: Int(statement.int64(0)), startedAt: statement.date(1), endedAt: statement.date(2),
-                    code: code, message: message))
+            return ReplayFailure(
+                number: Int(row.int64(0)), startedAt: row.date(1), endedAt: row.date(2), code: code, message: message)
         }
-        return failures
     }
 
     static func lastID(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob.ID {
@@ -110,11 +107,7 @@ extension ReplayTable {
             ORDER BY head.ordering_key LIMIT \(limit)
             """
         )
-        var heads: [KeyHead] = []
-        while try statement.step() {
-            heads.append(KeyHead(head: statement.int64(0), count: Int(statement.int64(1))))
-        }
-        return heads
+        return try statement.rows { KeyHead(head: $0.int64(0), count: Int($0.int64(1))) }
     }
 
     /// The number of transitions of one kind in one hour.
@@ -133,14 +126,10 @@ extension ReplayTable {
     ) throws(SQLiteError) -> [HourRow] {
         let statement = try connection.statement(
             "SELECT hour, verb, max(0, min(count, 1 << 40)) FROM hour WHERE hour >= \(hour) ORDER BY hour, verb")
-        var hours: [HourRow] = []
-        while try statement.step() {
-            hours.append(
-                HourRow(
-                    hour: statement.int64(0).clamped(to: ReplayRow.sensible), verb: statement.text(1),
-                    count: Int(statement.int64(2))))
+        return try statement.rows { row in
+            HourRow(
+                hour: row.int64(0).clamped(to: ReplayRow.sensible), verb: row.text(1), count: Int(row.int64(2)))
         }
-        return hours
     }
 }
 

@@ -68,16 +68,12 @@ extension ReplayTable {
     static func owners(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Owner] {
         let statement = try connection.statement(
             "SELECT id, name, boot, process, program, started_at, lease_until, is_suspended FROM owner ORDER BY id")
-        var owners: [Owner] = []
-        while try statement.step() {
-            owners.append(
-                Owner(
-                    id: statement.int64(0), name: statement.text(1), boot: statement.text(2),
-                    process: Int32(truncatingIfNeeded: statement.int64(3)), program: statement.text(4),
-                    startedAt: statement.int64(5), leaseUntil: statement.int64(6), isSuspended: statement.int64(7) != 0
-                ))
+        return try statement.rows { row in
+            Owner(
+                id: row.int64(0), name: row.text(1), boot: row.text(2),
+                process: Int32(truncatingIfNeeded: row.int64(3)), program: row.text(4), startedAt: row.int64(5),
+                leaseUntil: row.int64(6), isSuspended: row.int64(7) != 0)
         }
-        return owners
     }
 
     /// Removes an owner that shuts down normally, and gives its jobs back to the queue. The outcomes of jobs that were
