@@ -191,17 +191,14 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         }
         let engine = engine(transport)
         // Each caller that joins is a miss of the cache.
-        let misses = Guarded(0)
-        let observation = engine.activity.observe { event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
+        let callers = JoinedCallers()
+        callers.watch(engine)
         engine.start(connections[0])
         await entered.wait()
         for connection in connections.dropFirst() { engine.start(connection) }
-        await untilTrue { misses.withLock { $0 } == connections.count }
+        await callers.reach(connections.count)
         await whenJoined()
         gate.open()
-        _ = observation
         return (transport, engine)
     }
 

@@ -11,7 +11,7 @@ import Testing
 @Suite("The deadline of a request", .timeLimit(.minutes(5))) struct DeadlineTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
-    private let misses = Guarded(0)
+    private let callers = JoinedCallers()
     /// Whether `/start` redirects to `/end` by now.
     private let leads = Gate()
     /// Whether `/end` answers.
@@ -70,26 +70,12 @@ import Testing
         return Task { try await connection.response }
     }
 
-    private func error(of task: Task<Response, any Error>) async -> ConnectionError.Code? {
-        guard case .failure(let error) = await task.result else { return nil }
-        return (error as? ConnectionError)?.code
-    }
-
-    /// Counts the callers that have joined for the first time: each one is a miss of the cache.
-    private func observation(of engine: Engine) -> ActivityObservation {
-        engine.activity.observe { [misses] event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
-    }
-
-    private func joined(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
-
     private func sleeping(_ seconds: Int...) async {
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
     }
 
     private func settled(_ engine: Engine) async {
-        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.counts.isIdle }
     }
 
     // MARK: Hops
@@ -109,7 +95,7 @@ import Testing
             clock.sleeping == Array(repeating: .seconds(6), count: sending.isAlone ? 1 : 2)
         }
         clock.advance(by: .seconds(6))
-        #expect(await error(of: task) == .timedOut)
+        #expect(await task.errorCode == .timedOut)
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
         await settled(engine)
         openAll()
@@ -141,7 +127,7 @@ import Testing
         await untilTrue { engine.lanes.waiting == 1 }
         await sleeping(6)
         clock.advance(by: .seconds(6))
-        #expect(await error(of: task) == .timedOut)
+        #expect(await task.errorCode == .timedOut)
         #expect(transport.requests.map(\.url) == ["http://h/start"])
         // The request has left the queue, and no permit is reserved for it.
         await untilTrue { engine.lanes.waiting == 0 }
@@ -173,7 +159,7 @@ import Testing
         await untilTrue { transport.requests.count == 3 }
         await sleeping(6)
         clock.advance(by: .seconds(6))
-        #expect(await error(of: task) == .timedOut)
+        #expect(await task.errorCode == .timedOut)
         #expect(transport.requests.count == 3)
         openAll()
     }
@@ -184,7 +170,7 @@ import Testing
     func `a caller that joins the exchange of a redirect keeps its own deadline`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let first = ask(engine)
         await sleeping(10)
         clock.advance(by: .seconds(4))
@@ -192,23 +178,22 @@ import Testing
         await sleeping(6, 6)
         clock.advance(by: .seconds(1))
         let late = ask(engine, "end", as: sending)
-        await joined(3)
+        await callers.reach(3)
         clock.advance(by: .seconds(5))
-        #expect(await error(of: first) == .timedOut)
+        #expect(await first.errorCode == .timedOut)
         // The timers of the late caller, and of the exchange that it has begun.
         await sleeping(5, 10)
         answers.open()
         #expect(try await late.value.status == .ok)
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end", "http://h/end"])
         await settled(engine)
-        _ = observation
     }
 
     @Test(arguments: [Sending.task, .connection])
     func `the deadline stays the same where a redirect leads to an exchange under way`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let redirected = ask(engine, as: sending)
         await sleeping(10)
         clock.advance(by: .seconds(4))
@@ -216,39 +201,37 @@ import Testing
         await sleeping(6, 10)
         clock.advance(by: .seconds(1))
         leads.open()
-        await joined(3)
+        await callers.reach(3)
         await sleeping(5, 9)
         clock.advance(by: .seconds(5))
-        #expect(await error(of: redirected) == .timedOut)
+        #expect(await redirected.errorCode == .timedOut)
         await sleeping(4)
         answers.open()
         #expect(try await other.value.status == .ok)
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
         await settled(engine)
-        _ = observation
     }
 
     @Test(arguments: [Sending.task, .connection])
     func `the deadline of a caller that joins later is later by the same time`(sending: Sending) async throws {
         let engine = engine(transport())
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let first = ask(engine)
         await sleeping(10)
         clock.advance(by: .seconds(3))
         let late = ask(engine, as: sending)
-        await joined(2)
+        await callers.reach(2)
         clock.advance(by: .seconds(1))
         leads.open()
         // The callers' timers, and that of the exchange.
         await untilTrue { [clock] in [[6, 6, 9], [6, 9, 9]].contains(clock.sleeping.map { $0 / .seconds(1) }) }
         clock.advance(by: .seconds(6))
-        #expect(await error(of: first) == .timedOut)
+        #expect(await first.errorCode == .timedOut)
         await sleeping(3, 3)
         clock.advance(by: .seconds(3))
-        #expect(await error(of: late) == .timedOut)
+        #expect(await late.errorCode == .timedOut)
         await settled(engine)
         openAll()
-        _ = observation
     }
 
     @Test(arguments: [Sending.task, .connection])
@@ -257,23 +240,22 @@ import Testing
     {
         let transport = transport()
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let first = ask(engine)
         await sleeping(10)
         clock.advance(by: .seconds(4))
         let late = ask(engine, as: sending)
-        await joined(2)
+        await callers.reach(2)
         clock.advance(by: .seconds(6))
-        #expect(await error(of: first) == .timedOut)
+        #expect(await first.errorCode == .timedOut)
         await sleeping(4, 10)
         clock.advance(by: .seconds(1))
         leads.open()
         await sleeping(3, 3)
         clock.advance(by: .seconds(3))
-        #expect(await error(of: late) == .timedOut)
+        #expect(await late.errorCode == .timedOut)
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/start", "http://h/end"])
         await settled(engine)
         openAll()
-        _ = observation
     }
 }

@@ -1,4 +1,3 @@
-import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import HTTPTypes
@@ -8,19 +7,13 @@ import Testing
 
 @Suite("Callers of equal requests", .timeLimit(.minutes(5))) struct EqualCallersTests {
     private let temporary = TemporaryStore()
-    private let misses = Guarded(0)
-
-    private func observation(of engine: Engine) -> ActivityObservation {
-        engine.activity.observe { [misses] event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
-    }
+    private let callers = JoinedCallers()
 
     /// Sends a request for several callers, and returns when all wait.
     private func send(_ count: Int, over engine: Engine) async -> [Task<Response, any Error>] {
-        let before = misses.withLock { $0 }
+        let before = callers.count
         let tasks = (0..<count).map { _ in Task { try await engine.send(Request("http://h/")) } }
-        await untilTrue { misses.withLock { $0 } == before + count }
+        await callers.reach(before + count)
         return tasks
     }
 
@@ -30,7 +23,7 @@ import Testing
             return request.headers[.ifNoneMatch] == nil ? .stub(headers: headers) : .stub(status: 304, headers: headers)
         }
         let engine = temporary.engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         for round in 1...2 {
             engine.lanes.pauseAll()
             let tasks = await send(50, over: engine)
@@ -38,14 +31,13 @@ import Testing
             for task in tasks { #expect(try await task.value.text == "body") }
             #expect(transport.requests.count == round)
         }
-        _ = observation
     }
 
     @Test func `do not wait again after a response that could not be shared`() async throws {
         let server = ManualServer()
         server.headers = [.cacheControl: "no-store"]
         let engine = temporary.engine(server.transport) { $0.cacheKind = .shared }
-        let observation = observation(of: engine)
+        callers.watch(engine)
         for counts in [[1, 2], [3]] {
             let tasks = await send(3, over: engine)
             for count in counts {
@@ -54,6 +46,5 @@ import Testing
             }
             for task in tasks { #expect(try await task.value.text == "http://h/") }
         }
-        _ = observation
     }
 }

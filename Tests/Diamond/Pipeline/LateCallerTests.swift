@@ -10,7 +10,7 @@ import Testing
 @Suite("A caller that joins a shared exchange late", .timeLimit(.minutes(5))) struct LateCallerTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
-    private let misses = Guarded(0)
+    private let callers = JoinedCallers()
 
     private func engine(_ transport: StubTransport, _ policy: RetryPolicy = policies[0]) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
@@ -40,20 +40,6 @@ import Testing
         return Task { try await connection.response }
     }
 
-    private func error(of task: Task<Response, any Error>) async -> ConnectionError.Code? {
-        guard case .failure(let error) = await task.result else { return nil }
-        return (error as? ConnectionError)?.code
-    }
-
-    /// Counts the callers that have joined for the first time: each one is a miss of the cache.
-    private func observation(of engine: Engine) -> ActivityObservation {
-        engine.activity.observe { [misses] event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
-    }
-
-    private func joined(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
-
     private func sleeping(_ seconds: Int...) async {
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
     }
@@ -69,17 +55,16 @@ import Testing
         var policy = RetryPolicy(attempts: 1)
         (policy.deadline, policy.attemptTimeout) = (nil, nil)
         let engine = engine(transport, policy)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let first = ask(engine)
         await untilTrue { count.withLock { $0 } == 1 }
         clock.advance(by: .seconds(30))
         let late = ask(engine)
-        await joined(2)
+        await callers.reach(2)
         clock.advance(by: .seconds(30))
         gate.open()
-        for task in [first, late] { #expect(await error(of: task) == .timedOut) }
+        for task in [first, late] { #expect(await task.errorCode == .timedOut) }
         #expect(count.withLock { $0 } == 1)
-        withExtendedLifetime(observation) {}
     }
 
     /// A caller whose exchange is under way, and one that joins it later.
@@ -92,12 +77,12 @@ import Testing
         await sleeping(10)
         clock.advance(by: delay)
         let late = ask(engine, isConnection: isConnection)
-        await joined(2)
+        await callers.reach(2)
         return (first, late)
     }
 
     private func settled(_ engine: Engine) async {
-        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
+        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.counts.isIdle }
     }
 
     /// Policies that allow ten seconds in all.
@@ -114,22 +99,21 @@ import Testing
         let gate = Gate()
         let transport = transport(silent: 1, gate)
         let engine = engine(transport, policy)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let first = ask(engine, isConnection: !isConnection)
         await sleeping(10)
         clock.advance(by: .milliseconds(9_900))
         let late = (0..<3).map { _ in ask(engine, isConnection: isConnection) }
-        await joined(4)
+        await callers.reach(4)
         clock.advance(by: .milliseconds(100))
-        #expect(await error(of: first) == .timedOut)
+        #expect(await first.errorCode == .timedOut)
         // The timers of the three callers, and of the attempt that they share.
         let left = Array(repeating: Duration.milliseconds(9_900), count: 3) + [.seconds(10)]
         await untilTrue { [clock] in clock.sleeping == left }
         gate.open()
         for task in late { #expect(try await task.value.status == .ok) }
-        #expect(transport.requests.count == 2 && misses.withLock { $0 } == 4)
+        #expect(transport.requests.count == 2 && callers.count == 4)
         await settled(engine)
-        _ = observation
     }
 
     @Test(arguments: policies, [false, true])
@@ -138,16 +122,15 @@ import Testing
     {
         let transport = transport(silent: .max)
         let engine = engine(transport, policy)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let (first, late) = await askTwice(engine, after: .seconds(4), isConnection: isConnection)
         clock.advance(by: .seconds(6))
-        #expect(await error(of: first) == .timedOut)
+        #expect(await first.errorCode == .timedOut)
         await sleeping(4, 10)
         clock.advance(by: .seconds(4))
-        #expect(await error(of: late) == .timedOut)
-        #expect(transport.requests.count == 2 && misses.withLock { $0 } == 2)
+        #expect(await late.errorCode == .timedOut)
+        #expect(transport.requests.count == 2 && callers.count == 2)
         await settled(engine)
-        _ = observation
     }
 
     @Test(arguments: [false, true])
@@ -156,20 +139,19 @@ import Testing
     {
         let transport = transport(silent: 1)
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         if isInLine { engine.lanes.pauseAll() }
         let first = ask(engine)
-        if isInLine { await joined(1) } else { await sleeping(10) }
+        if isInLine { await callers.reach(1) } else { await sleeping(10) }
         clock.advance(by: isInLine ? .seconds(60) : .milliseconds(99))
         let second = ask(engine)
-        await joined(2)
+        await callers.reach(2)
         engine.lanes.resumeAll()
         await untilTrue { [clock] in clock.sleeping.count == 1 }
         clock.advance(by: .seconds(10))
-        #expect(await error(of: first) == .timedOut)
-        #expect(await error(of: second) == .timedOut)
+        #expect(await first.errorCode == .timedOut)
+        #expect(await second.errorCode == .timedOut)
         #expect(transport.requests.count == 1)
-        _ = observation
     }
 
     @Test func `a late caller receives every other failure of the shared exchange`() async throws {
@@ -179,26 +161,24 @@ import Testing
             throw TransportError(.badResponse, "no")
         }
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let (first, late) = await askTwice(engine, after: .seconds(9))
         gate.open()
-        #expect(await error(of: first) == .badResponse)
-        #expect(await error(of: late) == .badResponse)
+        #expect(await first.errorCode == .badResponse)
+        #expect(await late.errorCode == .badResponse)
         #expect(transport.requests.count == 1)
-        _ = observation
     }
 
     @Test func `a late caller may cancel the exchange that it sends again`() async throws {
         let transport = transport(silent: .max)
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let (first, late) = await askTwice(engine, after: .seconds(4))
         clock.advance(by: .seconds(6))
-        #expect(await error(of: first) == .timedOut)
+        #expect(await first.errorCode == .timedOut)
         await sleeping(4, 10)
         late.cancel()
-        #expect(await error(of: late) == .cancelled)
+        #expect(await late.errorCode == .cancelled)
         await settled(engine)
-        _ = observation
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite("A shared exchange", .timeLimit(.minutes(5))) struct SharedExchangeTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
-    private let misses = Guarded(0)
+    private let callers = JoinedCallers()
 
     private func engine(
         width: Int = 64,
@@ -24,31 +24,21 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Counts the callers that have joined: each one is a miss of the cache.
-    private func observation(of engine: Engine) -> ActivityObservation {
-        engine.activity.observe { [misses] event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
-    }
-
-    private func joined(_ count: Int) async { await untilTrue { misses.withLock { $0 } == count } }
-
     private func flying(_ urls: String...) async { await untilTrue { server.flying == urls } }
 
     @Test func `serves all callers of equal requests at the same time`() async throws {
         let engine = engine()
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let tasks = (0..<5).map { _ in Task { try await engine.send(Request("http://h/")) } }
         let connections = (0..<5).map { _ in engine.start(Request("http://h/")) }
-        await joined(10)
+        await callers.reach(10)
         await flying("http://h/")
         #expect(engine.lanes.running == 1 && engine.lanes.waiting == 0)
         server.land("http://h/")
         for task in tasks { #expect(try await task.value.source == .network) }
         for connection in connections { #expect(try await connection.response.source == .network) }
         #expect(try await engine.send(Request("http://h/")).source == .cache)
-        #expect(server.flying.isEmpty && engine.activity.inFlight == 0)
-        _ = observation
+        #expect(server.flying.isEmpty && engine.activity.counts.inFlight == 0)
     }
 
     @Test(arguments: [false, true])
@@ -56,11 +46,11 @@ import Testing
         async throws
     {
         let engine = engine()
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let connections = [engine.start(Request("http://h/"))]
-        await joined(1)
+        await callers.reach(1)
         let tasks = (0..<2).map { _ in Task { try await engine.send(Request("http://h/")) } }
-        await joined(3)
+        await callers.reach(3)
         await flying("http://h/")
         if isConnection { connections[0].cancel() } else { tasks[0].cancel() }
         await #expect(throws: ConnectionError.self) {
@@ -71,25 +61,23 @@ import Testing
         #expect(try await tasks[1].value.text == "http://h/")
         if !isConnection { #expect(try await connections[0].response.text == "http://h/") }
         #expect(server.flying.isEmpty)
-        _ = observation
     }
 
     @Test func `ends when the last caller has left`() async throws {
         let hasEnded = Gate()
         let transport = StubTransport.silent { hasEnded.open() }
         let engine = temporary.engine(transport, clock: ManualClock())
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let connections = (0..<3).map { _ in engine.start(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
-        await joined(3)
+        await callers.reach(3)
         for connection in connections {
             #expect(!hasEnded.isOpen)
             connection.cancel()
         }
         await hasEnded.wait()
         for connection in connections { await #expect(throws: ConnectionError.self) { try await connection.response } }
-        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
-        _ = observation
+        await untilTrue { engine.activity.counts.inFlight == 0 && engine.lanes.running == 0 }
     }
 
     /// Pairs of requests that share no exchange, though the cache may use one key for both.
@@ -140,11 +128,11 @@ import Testing
             .stub(headers: [.cacheControl: "max-age=86400"], body: request.headers[.authorization] ?? "")
         }
         let engine = Engine(configuration)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let recorder = ActivityRecorder(engine.activity)
         let tasks = (0..<count).map { _ in Task { try await engine.send(Request("http://h/")).text } }
         let connections = (0..<count).map { _ in engine.start(Request("http://h/")) }
-        await joined(2 * count)
+        await callers.reach(2 * count)
         signing.mayGoOn.open()
         var tokens: Set<String> = []
         for task in tasks { tokens.insert(try await task.value) }
@@ -152,14 +140,13 @@ import Testing
         #expect(tokens == Set((1...(2 * count)).map { "Bearer \($0)" }))
         // The response was not stored either.
         #expect(try await engine.send(Request("http://h/")).text == "Bearer \(2 * count + 1)")
-        #expect(misses.withLock { $0 } == 2 * count + 1)
-        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle && recorder.isBalanced }
-        _ = observation
+        #expect(callers.count == 2 * count + 1)
+        await untilTrue { engine.lanes.running == 0 && engine.activity.counts.isIdle && recorder.isBalanced }
     }
 
     @Test func `an exchange without conditions is not joined by a caller with an entry to validate`() async throws {
         let engine = engine()
-        let observation = observation(of: engine)
+        callers.watch(engine)
         server.headers = [.eTag: "\"1\""]
         let first = engine.start(Request("http://h/"))
         await flying("http://h/")
@@ -168,28 +155,27 @@ import Testing
         let asked = engine.start(Request("http://h/", cache: .reload))
         let confirmed = engine.start(Request("http://h/", cache: .revalidate))
         let another = engine.start(Request("http://h/", cache: .networkElseCache))
-        await joined(4)
+        await callers.reach(4)
         // The last one does not wait for another attempt if the server cannot be reached.
         await flying("http://h/", "http://h/", "http://h/")
         for _ in 0..<3 { server.land("http://h/") }
-        _ = observation
         for connection in [asked, confirmed, another] { _ = try await connection.response }
     }
 
     @Test func `waits for its permit at the priority of its most urgent caller`() async throws {
         let engine = engine(width: 1)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let first = engine.start(Request("http://h/1"))
-        await joined(1)
+        await callers.reach(1)
         await flying("http://h/1")
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
             engine.start(Request(url))
-            await joined(index + 2)
+            await callers.reach(index + 2)
         }
         let urgent = engine.connection(for: Request("http://h/3"))
         urgent.queuePriority = .high
         engine.start(urgent)
-        await joined(4)
+        await callers.reach(4)
         server.land("http://h/1")
         _ = try await first.response
         await flying("http://h/3")
@@ -197,7 +183,6 @@ import Testing
         #expect(try await urgent.response.text == "http://h/3")
         await flying("http://h/2")
         server.land("http://h/2")
-        _ = observation
     }
 
     @Test func `waits between attempts at the priority of its most urgent caller`() async throws {
@@ -214,17 +199,17 @@ import Testing
         }
         let clock = TestClock()
         let engine = engine(width: 1, transport, clock)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         var connections = [engine.start(Request("http://h/1"))]
         await untilTrue { transport.requests.count == 1 }
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
             connections.append(engine.start(Request(url)))
-            await joined(index + 2)
+            await callers.reach(index + 2)
         }
         let urgent = engine.connection(for: Request("http://h/1"))
         urgent.queuePriority = .high
         engine.start(urgent)
-        await joined(4)
+        await callers.reach(4)
         gate.open()
         await flying("http://h/2")
         // The clock is advanced only once, because further delays could exceed the time for all attempts.
@@ -237,7 +222,6 @@ import Testing
         await flying("http://h/3")
         server.land("http://h/3")
         for connection in connections + [urgent] { _ = try await connection.response }
-        _ = observation
     }
 
     @Test func `the end of a shared exchange does not affect callers of other requests`() async throws {
@@ -271,17 +255,16 @@ import Testing
             throw TransportError(.badResponse, "no")
         }
         let engine = temporary.engine(transport, clock: ManualClock())
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let connections = (0..<3).map { _ in engine.start(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
-        await joined(3)
+        await callers.reach(3)
         gate.open()
         for connection in connections {
             await #expect(throws: ConnectionError.self) { try await connection.response }
         }
         await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
         #expect(transport.requests.count == 2)
-        _ = observation
     }
 
     @Test func `shared exchanges leave nothing in memory, however many callers come and go`() async throws {
@@ -299,7 +282,9 @@ import Testing
             #expect(response.text == "http://h/\(number)")
         }
         await untilTrue { connections.allSatisfy { $0.isFinished } }
-        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 && engine.lanes.waiting == 0 }
+        await untilTrue {
+            engine.activity.counts.inFlight == 0 && engine.lanes.running == 0 && engine.lanes.waiting == 0
+        }
         #expect(transport.requests.count < 2_000)
     }
 

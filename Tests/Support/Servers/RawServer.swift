@@ -2,16 +2,10 @@ import Foundation
 
 #if canImport(Darwin)
 import Darwin
-private let streamSocket = SOCK_STREAM
-private let noSignal: Int32 = 0
 #elseif canImport(Glibc)
 import Glibc
-private let streamSocket = Int32(SOCK_STREAM.rawValue)
-private let noSignal = Int32(MSG_NOSIGNAL)
 #elseif canImport(Musl)
 import Musl
-private let streamSocket = SOCK_STREAM
-private let noSignal = MSG_NOSIGNAL
 #endif
 
 /// A server of one test that answers by a script, byte by byte: for responses that no correct server gives.

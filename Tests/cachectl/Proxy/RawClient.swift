@@ -1,17 +1,12 @@
+import DiamondTestSupport
 import Foundation
 
 #if canImport(Darwin)
 import Darwin
-private let streamSocket = SOCK_STREAM
-private let noSignal: Int32 = 0
 #elseif canImport(Glibc)
 import Glibc
-private let streamSocket = Int32(SOCK_STREAM.rawValue)
-private let noSignal = Int32(MSG_NOSIGNAL)
 #elseif canImport(Musl)
 import Musl
-private let streamSocket = SOCK_STREAM
-private let noSignal = MSG_NOSIGNAL
 #endif
 
 /// A connection to a server, over which a test sends what no correct client sends.

@@ -211,12 +211,10 @@ import Testing
         server.headers = headers
         let transport = server.transport
         let engine = engine(transport, kind)
-        let misses = Guarded(0)
-        let observation = engine.activity.observe { event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
+        let callers = JoinedCallers()
+        callers.watch(engine)
         let tasks = (0..<3).map { _ in Task { try await engine.send(request) } }
-        await untilTrue { misses.withLock { $0 } == 3 }
+        await callers.reach(3)
         await untilTrue { server.flying.count == 1 }
         server.land("http://h/")
         if count > 1 {
@@ -231,7 +229,6 @@ import Testing
         }
         #expect(transport.requests.count == count && (kind == .private || cookies <= 1))
         await engine.close()
-        _ = observation
     }
 
     @Test func `serves no stale response that s-maxage or proxy-revalidate forbids`() async throws {

@@ -107,12 +107,10 @@ import Testing
         let server = ManualServer()
         let transport = server.transport
         let engine = temporary.engine(transport, clock: clock)
-        let misses = Guarded(0)
-        let observation = engine.activity.observe { event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
+        let callers = JoinedCallers()
+        callers.watch(engine)
         let tasks = (0..<3).map { _ in Task { try await engine.send(request) } }
-        await untilTrue { misses.withLock { $0 } == 3 }
+        await callers.reach(3)
         await untilTrue { server.flying.count == 1 }
         server.land("http://h/")
         var collapsed = 0
@@ -121,7 +119,6 @@ import Testing
         }
         #expect(collapsed == 2)
         await engine.close()
-        _ = observation
     }
 
     @Test func `is known before the body of a streamed response`() async throws {

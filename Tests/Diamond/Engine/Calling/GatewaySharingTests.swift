@@ -28,11 +28,9 @@ private final class WaitingClient: GatewayClient {
 
 /// RFC 9111 section 4: a cache may combine several requests into one.
 @Suite("The clients of a gateway", .timeLimit(.minutes(5))) struct GatewaySharingTests {
-    private static let fresh: HTTPFields = [.cacheControl: "max-age=3600"]
-
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
-    private let misses = Guarded(0)
+    private let callers = JoinedCallers()
 
     private func engine(_ transport: any Transport, _ kind: CacheKind = .shared) -> Engine {
         temporary.engine(transport, clock: clock) {
@@ -40,14 +38,6 @@ private final class WaitingClient: GatewayClient {
             $0.makeGateway(width: 64)
         }
     }
-
-    private func observation(of engine: Engine) -> ActivityObservation {
-        engine.activity.observe { [misses] event in
-            if case .miss = event { misses.withLock { $0 += 1 } }
-        }
-    }
-
-    private func joined(_ count: Int) async { await untilTrue { misses.withLock { $0 } == count } }
 
     private func forward(
         _ headers: HTTPFields = [:], to client: WaitingClient, over engine: Engine
@@ -60,12 +50,12 @@ private final class WaitingClient: GatewayClient {
     private func forward(
         _ headers: [HTTPFields], over engine: Engine
     ) async -> [(client: WaitingClient, task: Task<Void, any Error>)] {
-        let before = misses.withLock { $0 }
+        let before = callers.count
         let calls = headers.map { headers in
             let client = WaitingClient()
             return (client, forward(headers, to: client, over: engine))
         }
-        await joined(before + headers.count)
+        await callers.reach(before + headers.count)
         return calls
     }
 
@@ -76,7 +66,7 @@ private final class WaitingClient: GatewayClient {
         let server = ManualServer()
         let transport = server.transport
         let engine = engine(transport, kind)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let calls = await forward(agents(50), over: engine)
         await untilTrue { server.flying == ["http://h/a"] }
         server.landAll()
@@ -86,7 +76,6 @@ private final class WaitingClient: GatewayClient {
         }
         #expect(transport.requests.count == 1)
         #expect(calls.count { $0.client.head?.cacheStatus?.isCollapsed == true } == 49)
-        _ = observation
     }
 
     static let unshared: [(CacheKind, HTTPFields)] = [
@@ -104,7 +93,7 @@ private final class WaitingClient: GatewayClient {
         server.headers = headers
         let transport = server.transport
         let engine = engine(transport, kind)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         var calls = await forward(agents(10), over: engine)
         await untilTrue { server.flying.count == 1 }
         server.landAll()
@@ -120,7 +109,6 @@ private final class WaitingClient: GatewayClient {
         server.landAll()
         for call in calls { try await call.task.value }
         #expect(transport.requests.count == 20)
-        _ = observation
     }
 
     @Test func `share an exchange again after a response that can be shared`() async throws {
@@ -128,7 +116,7 @@ private final class WaitingClient: GatewayClient {
         server.headers = [.cacheControl: "no-store"]
         let transport = server.transport
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         for (control, count) in [("no-store", 1), ("max-age=60", 1), ("max-age=60", 2)] {
             server.headers = [.cacheControl: control]
             let calls = await forward(agents(count), over: engine)
@@ -138,7 +126,6 @@ private final class WaitingClient: GatewayClient {
             clock.advance(by: 120)
         }
         #expect(transport.requests.count == 3)
-        _ = observation
     }
 
     static let authorized: [(control: String, count: Int)] = [
@@ -151,7 +138,7 @@ private final class WaitingClient: GatewayClient {
         server.headers = [.cacheControl: control]
         let transport = server.transport
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let calls = await forward((0..<4).map { [.authorization: "Basic \($0)"] }, over: engine)
         await untilTrue { server.flying.count == 1 }
         server.landAll()
@@ -161,7 +148,6 @@ private final class WaitingClient: GatewayClient {
         }
         for call in calls { try await call.task.value }
         #expect(transport.requests.count == count)
-        _ = observation
     }
 
     @Test(arguments: [
@@ -171,12 +157,11 @@ private final class WaitingClient: GatewayClient {
     func `do not wait for an exchange that is not for them`(name: HTTPField.Name, value: String) async throws {
         let server = ManualServer()
         let engine = engine(server.transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let calls = await forward([[:], [name: value]], over: engine)
         await untilTrue { server.flying.count == 2 }
         server.landAll()
         for call in calls { try await call.task.value }
-        _ = observation
     }
 
     @Test(arguments: [("max-age=10", 1), ("no-cache", 10)])
@@ -189,7 +174,7 @@ private final class WaitingClient: GatewayClient {
             return .stub(status: 304, headers: headers)
         }
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         try await forward(to: WaitingClient(), over: engine).value
         clock.advance(by: 60)
         let calls = await forward(agents(10), over: engine)
@@ -200,16 +185,15 @@ private final class WaitingClient: GatewayClient {
             #expect(client.text == "stored" && client.head?.status == .ok)
         }
         #expect(transport.requests.count == 1 + count)
-        _ = observation
     }
 
     @Test func `get their response if the first of them leaves`() async throws {
         let server = ManualServer()
         let transport = server.transport
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let first = forward(to: WaitingClient(), over: engine)
-        await joined(1)
+        await callers.reach(1)
         let calls = await forward(agents(2), over: engine)
         first.cancel()
         await #expect(throws: ConnectionError.self) { try await first.value }
@@ -220,19 +204,17 @@ private final class WaitingClient: GatewayClient {
             #expect(client.text == "http://h/a")
         }
         #expect(transport.requests.count == 1)
-        _ = observation
     }
 
     @Test func `end an exchange when the last of them leaves before the head`() async throws {
         let server = ManualServer()
         let engine = engine(server.transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let calls = await forward(agents(3), over: engine)
         await untilTrue { server.flying.count == 1 }
         for call in calls { call.task.cancel() }
         for call in calls { await #expect(throws: ConnectionError.self) { try await call.task.value } }
         await untilTrue { server.flying.isEmpty && engine.lanes.running == 0 }
-        _ = observation
     }
 
     @Test func `read the body while it is received, and join until its end`() async throws {
@@ -255,7 +237,8 @@ private final class WaitingClient: GatewayClient {
         let server = ManualServer()
         let engine = engine(server.transport)
         let isFirstDone = DispatchSemaphore(value: 0)
-        let observation = engine.activity.observe { [misses] event in
+        let misses = Guarded(0)
+        let observation = engine.activity.observe { event in
             guard case .miss = event else { return }
             let count = misses.withLock { count in
                 count += 1
@@ -342,12 +325,11 @@ private final class WaitingClient: GatewayClient {
             throw TransportError(.cannotConnect, "down", serverMayHaveActed: false)
         }
         let engine = engine(transport)
-        let observation = observation(of: engine)
+        callers.watch(engine)
         let calls = await forward(agents(10), over: engine)
         gate.open()
         for call in calls { await #expect(throws: ConnectionError.self) { try await call.task.value } }
         #expect(transport.requests.count == 1)
-        _ = observation
     }
 }
 
