@@ -1,13 +1,13 @@
 #if Macros
 import SwiftDiagnostics
-public import SwiftSyntax
-public import SwiftSyntaxMacros
+package import SwiftSyntax
+package import SwiftSyntaxMacros
 
 /// The empty expansion of `@Key`, `@Rule`, `@Server`, `@Transient` and `@Nullable`. `@Modeled` reads these attributes.
-public protocol MarkerExpansion: PeerMacro {}
+package protocol MarkerExpansion: PeerMacro {}
 
 extension MarkerExpansion {
-    public static func expansion(
+    package static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {

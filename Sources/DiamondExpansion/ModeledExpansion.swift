@@ -1,14 +1,14 @@
 #if Macros
-public import SwiftSyntax
+package import SwiftSyntax
 import SwiftSyntaxBuilder
-public import SwiftSyntaxMacros
+package import SwiftSyntaxMacros
 
 /// The expansion of `@Modeled`: the override of `visit(_:)`, a check of the isolation, and an attribute for each
 /// property that generates its members.
-public protocol ModeledExpansion: MemberMacro, MemberAttributeMacro {}
+package protocol ModeledExpansion: MemberMacro, MemberAttributeMacro {}
 
 extension ModeledExpansion {
-    public static func expansion(
+    package static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
@@ -19,7 +19,7 @@ extension ModeledExpansion {
         return model.properties.isEmpty ? [] : [model.visit] + model.isolationCheck
     }
 
-    public static func expansion(
+    package static func expansion(
         of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
         providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {

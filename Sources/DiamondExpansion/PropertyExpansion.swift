@@ -1,12 +1,12 @@
 #if Macros
-public import SwiftSyntax
-public import SwiftSyntaxMacros
+package import SwiftSyntax
+package import SwiftSyntaxMacros
 
 /// The expansion of `@ModeledProperty`: a property's constant, storage and accessors.
-public protocol PropertyExpansion: AccessorMacro, PeerMacro {}
+package protocol PropertyExpansion: AccessorMacro, PeerMacro {}
 
 extension PropertyExpansion {
-    public static func expansion(
+    package static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
@@ -15,7 +15,7 @@ extension PropertyExpansion {
         return property.accessors(in: model)
     }
 
-    public static func expansion(
+    package static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
@@ -26,10 +26,10 @@ extension PropertyExpansion {
 }
 
 /// The expansion of `@ModeledCollection`: a collection's constant.
-public protocol CollectionExpansion: PeerMacro {}
+package protocol CollectionExpansion: PeerMacro {}
 
 extension CollectionExpansion {
-    public static func expansion(
+    package static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {

@@ -40,7 +40,7 @@ public final class Batch: Sendable {
     }
 
     /// Whether the first failure cancels the others.
-    public var isFailingFast: Bool { coordinator.isFailingFast }
+    var isFailingFast: Bool { coordinator.isFailingFast }
 
     /// The number of items.
     public var count: Int { connections.count }

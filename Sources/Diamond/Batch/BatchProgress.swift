@@ -8,7 +8,7 @@ public struct BatchProgress: Hashable, Sendable {
     public var count: Int
 
     /// Creates a progress for previews and tests.
-    public init(completed: Int, failed: Int, count: Int) {
+    init(completed: Int, failed: Int, count: Int) {
         self.completed = completed
         self.failed = failed
         self.count = count

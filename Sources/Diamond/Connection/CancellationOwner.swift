@@ -14,7 +14,7 @@ public final class CancellationOwner: Sendable {
 
     /// Whether the callbacks of canceled connections (``Connection/onResult(on:_:)-(CallbackExecutor?,_)``) are
     /// dropped. Completion blocks are always called.
-    public let isSilent: Bool
+    let isSilent: Bool
     private let owned = Guarded<[ObjectIdentifier: Owned]>([:])
 
     /// - Parameter isSilent: whether the callbacks of the canceled connections are dropped; by default they are called

@@ -45,23 +45,23 @@ extension JSONValue {
 
 extension JSONValue {
     /// Creates a string from a variable. Literals need no conversion.
-    public init(_ text: String) { self = .string(text) }
+    package init(_ text: String) { self = .string(text) }
 
     /// Creates a Boolean from a variable.
-    public init(_ bool: Bool) { self = .bool(bool) }
+    package init(_ bool: Bool) { self = .bool(bool) }
 
     /// Creates a number from a variable. A number that is not finite is refused when the value is sent.
-    public init(_ number: Double) { self = .number(number) }
+    package init(_ number: Double) { self = .number(number) }
 
     /// Creates an integer from a variable. One beyond the range of `Int64` keeps its digits, too.
-    public init(_ integer: some BinaryInteger) {
+    package init(_ integer: some BinaryInteger) {
         self =
             Int64(exactly: integer).map(JSONValue.integer)
             ?? JSONNumber.value(of: String(integer)) ?? .number(Double(integer))
     }
 
     /// Creates an array from a variable.
-    public init(_ values: [JSONValue]) { self = .array(values) }
+    package init(_ values: [JSONValue]) { self = .array(values) }
 }
 
 extension JSONValue {

@@ -82,10 +82,10 @@ public final class Lanes: Sendable {
     var hasPausedLane: Bool { state.withLock { !$0.pauses.isEmpty } }
 
     /// The number of exchanges that wait for a permit, in all lanes.
-    public var waiting: Int { state.withLock { $0.waiting } }
+    package var waiting: Int { state.withLock { $0.waiting } }
 
     /// The number of exchanges on the wire, in all lanes.
-    public var running: Int { state.withLock { $0.running } }
+    package var running: Int { state.withLock { $0.running } }
 
     /// The lanes in which no exchange begins, paused or held.
     var pauses: LanePauses { state.withLock { $0.pauses } }

@@ -16,11 +16,11 @@ public struct Page: Hashable, Sendable {
     /// Whether this is the last page; `nil` lets the ``Paging`` decide.
     public var isLast: Bool?
     /// The targets of the response's `Link` fields by relation.
-    public var links: [String: String] = [:]
+    package var links: [String: String] = [:]
     /// The URL of the response; empty for a page without a request.
-    public var url = ""
+    package var url = ""
     /// The age of the response in seconds (`Age`); 0 if it is unknown.
-    public var age = 0
+    package var age = 0
     /// The request of the page; `nil` for a page without a request.
     package var sent: SentRequest?
     /// Whether the page contains only the items newer than those already loaded.
@@ -151,14 +151,14 @@ public struct PageFormat: Hashable, Sendable {
 ///
 /// A string literal is one name, an array literal a path: `"items"`, `["response", "items"]`.
 public struct JSONMemberPath: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
-    public let names: [String]
+    package let names: [String]
 
     public init(_ names: [String]) { self.names = names }
     public init(stringLiteral name: String) { names = [name] }
     public init(arrayLiteral names: String...) { self.names = names }
 
     /// Returns the value at this path; `nil` if there is none.
-    public func value(in json: JSONValue) -> JSONValue? { item(in: .value(json))?.value }
+    package func value(in json: JSONValue) -> JSONValue? { item(in: .value(json))?.value }
 
     /// Returns the item at this path; `nil` if there is none.
     package func item(in item: JSONItem) -> JSONItem? {

@@ -21,9 +21,9 @@ public struct ReplayError: MessageError, Hashable, Sendable {
         /// Another job has the same unique name.
         public static let notUnique = Code(description: "notUnique")
         /// The request needs the id of an object that no job creates.
-        public static let missingObject = Code(description: "missingObject")
+        package static let missingObject = Code(description: "missingObject")
         /// The request needs the id of an object whose own job waits for this one.
-        public static let waitsForItself = Code(description: "waitsForItself")
+        package static let waitsForItself = Code(description: "waitsForItself")
         /// Two requests with the same unique name cannot be merged.
         public static let cannotMerge = Code(description: "cannotMerge")
         /// The directory or the file cannot be created or opened.
@@ -33,7 +33,7 @@ public struct ReplayError: MessageError, Hashable, Sendable {
         /// A newer version of Diamond wrote the queue.
         public static let newerStore = Code(description: "newerStore")
         /// The file at the queue's path belongs to another program.
-        public static let foreignFile = Code(description: "foreignFile")
+        package static let foreignFile = Code(description: "foreignFile")
         /// This user may not write the file or its directory.
         public static let readOnly = Code(description: "readOnly")
         /// There is no space left on the disk; nothing was added.
@@ -41,7 +41,7 @@ public struct ReplayError: MessageError, Hashable, Sendable {
         /// Another process has locked the file for longer than 30 seconds.
         public static let busy = Code(description: "busy")
         /// A read or write of the disk failed.
-        public static let diskError = Code(description: "diskError")
+        package static let diskError = Code(description: "diskError")
         /// The file is damaged. It is left as it is, because its jobs may exist nowhere else.
         public static let corrupt = Code(description: "corrupt")
         /// The queue is sealed, and there is no seal, or the seal does not have the key or fails. The jobs stay as they
@@ -50,7 +50,7 @@ public struct ReplayError: MessageError, Hashable, Sendable {
         /// The queue was closed.
         public static let closed = Code(description: "closed")
         /// Another failure. The message describes it.
-        public static let other = Code(description: "other")
+        package static let other = Code(description: "other")
     }
 
     /// The kind of failure.

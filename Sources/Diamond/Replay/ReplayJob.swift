@@ -13,7 +13,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// The request's URL for display, without user info and with secrets masked.
     public let url: String
     /// The URL's host, with its port if the URL names one.
-    public let host: String
+    package let host: String
     /// The identity on whose behalf the request is sent; `nil` for none.
     public let identity: String?
     /// The key whose jobs are sent in order; `nil` for none.
@@ -23,9 +23,9 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// Whether no earlier job of the same ordering key has to be sent first.
     package let isHead: Bool
     /// The job's priority. Jobs with higher priorities are sent first.
-    public let priority: Int
+    package let priority: Int
     /// The name of the request's lane.
-    public let lane: String
+    package let lane: String
     /// The request's tags, sorted.
     public let tags: [String]
     /// The app's own data.
@@ -35,7 +35,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// The time at which the job was added.
     public let enqueuedAt: Date
     /// The time of the last transition.
-    public let changedAt: Date
+    package let changedAt: Date
     /// The earliest time at which the job is sent.
     public let runAt: Date
     /// The time after which the job is not sent; `nil` for no limit.
@@ -44,7 +44,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// example, does not count.
     public let attempts: Int
     /// The number of ``attempts`` after which the job is dead.
-    public let attemptLimit: Int
+    package let attemptLimit: Int
     /// The start of the current attempt; `nil` if none runs. If several attempts may have been processed, it is the
     /// start of the first.
     package let sentAt: Date?
@@ -87,7 +87,7 @@ public struct ReplayFailure: Hashable, Sendable {
     /// The time at which the attempt was sent.
     public let startedAt: Date
     /// The time at which the outcome was known.
-    public let endedAt: Date
+    package let endedAt: Date
     /// A short code: `status 503`, the code of an error, or `died` if the process died.
     public let code: String
     /// A description in one line, without secrets.

@@ -25,7 +25,7 @@ public struct RequestError: MessageError, Hashable, Sendable {
         /// The request contains a secret without a name, which has no written form.
         public static let unnamedSecret = Code(description: "unnamedSecret")
         /// The method is not a token (RFC 9110 section 9.1).
-        public static let malformedMethod = Code(description: "malformedMethod")
+        package static let malformedMethod = Code(description: "malformedMethod")
         /// The text is not a `curl` command, or uses an option that a request does not support.
         public static let malformedCurl = Code(description: "malformedCurl")
     }

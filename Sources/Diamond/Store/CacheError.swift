@@ -14,7 +14,7 @@ public struct CacheError: MessageError, Hashable, Sendable {
         /// A newer version of Diamond wrote the store.
         public static let newerStore = Code(description: "newerStore")
         /// The file at the store's path belongs to another program.
-        public static let foreignFile = Code(description: "foreignFile")
+        package static let foreignFile = Code(description: "foreignFile")
         /// This user may not write the file or its directory.
         public static let readOnly = Code(description: "readOnly")
         /// There is no space left on the disk.
@@ -24,7 +24,7 @@ public struct CacheError: MessageError, Hashable, Sendable {
         /// The process is a fork of the one that opened the cache: open another cache after the fork.
         public static let forked = Code(description: "forked")
         /// A read or write of the disk failed.
-        public static let diskError = Code(description: "diskError")
+        package static let diskError = Code(description: "diskError")
         /// The seal cannot seal or open the store's secret, or an entry.
         public static let cannotSeal = Code(description: "cannotSeal")
         /// An entry was replaced, evicted or erased while its body was read or written in pieces.
@@ -34,7 +34,7 @@ public struct CacheError: MessageError, Hashable, Sendable {
         /// The file is damaged. Engines set it aside and create another.
         public static let corrupt = Code(description: "corrupt")
         /// Another failure. The message describes it.
-        public static let other = Code(description: "other")
+        package static let other = Code(description: "other")
     }
 
     /// The kind of failure.

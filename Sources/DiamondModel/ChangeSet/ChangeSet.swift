@@ -77,10 +77,10 @@ public struct ChangeSet<Object: Model> {
     public var origin: ChangeOrigin? { core.origin }
 
     /// The number of rows in each section before the changes.
-    public var oldCounts: [Int] { core.oldCounts }
+    package var oldCounts: [Int] { core.oldCounts }
 
     /// The number of rows in each section after the changes.
-    public var newCounts: [Int] { core.newCounts }
+    package var newCounts: [Int] { core.newCounts }
 
     public var deletedSections: [Int] { core.plan.deletedSections }
 

@@ -44,7 +44,7 @@ public final class LoadState {
     }
 
     /// Whether the object can be loaded. `false` for static data.
-    public var hasSource: Bool { source() }
+    var hasSource: Bool { source() }
 
     /// Whether there is data.
     public var isLoaded: Bool { loadedAt != nil || !hasSource }

@@ -15,12 +15,12 @@ public class AnyProperty: @unchecked Sendable {
     }
 
     /// The key to write, followed by alternative keys to read.
-    public let keys: [PropertyKey]
+    package let keys: [PropertyKey]
     public let access: Access
     /// The handling of values that break a rule.
-    public let policy: RulePolicy
+    package let policy: RulePolicy
     /// The key path of the property, for comparisons.
-    public let anyKeyPath: AnyKeyPath
+    let anyKeyPath: AnyKeyPath
     /// The text of the key to write.
     public let key: String
 

@@ -5,7 +5,7 @@ import Diamond
 /// A string literal is one name, even with dots. Use ``path(_:_:)`` for a member of a nested object.
 public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The names of the members, starting at the outermost object.
-    public let names: [String]
+    package let names: [String]
 
     /// Creates the key of a member of the model's own object.
     public init(_ name: String) { names = [name] }
@@ -20,7 +20,7 @@ public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 
     /// The names joined by dots, for messages.
-    public var text: String { names.joined(separator: ".") }
+    package var text: String { names.joined(separator: ".") }
 }
 
 extension PropertyKey {

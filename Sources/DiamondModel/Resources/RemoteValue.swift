@@ -31,7 +31,7 @@ public final class RemoteValue<Value: Sendable> {
     @ObservationIgnored private let loader: ResourceLoader<Value>
     @ObservationIgnored private let currentURL: () -> String
     /// The value to show until the URL's value is loaded.
-    @ObservationIgnored public let defaultValue: Value
+    @ObservationIgnored let defaultValue: Value
     private var progress: (url: String, progress: Progress)?
     /// The running loads.
     @ObservationIgnored private var tasks: [(url: String, task: Task<Value, any Error>)] = []

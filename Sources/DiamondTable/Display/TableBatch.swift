@@ -10,7 +10,7 @@ public struct TableBatch: Hashable, Sendable {
         public var from: RowPath
         public var to: RowPath
 
-        public init(from: RowPath, to: RowPath) {
+        package init(from: RowPath, to: RowPath) {
             self.from = from
             self.to = to
         }
@@ -23,7 +23,7 @@ public struct TableBatch: Hashable, Sendable {
     public var moves: [Move] = []
 
     /// Creates a batch without operations.
-    public init() {}
+    package init() {}
 
     init(_ plan: BatchPlan) {
         deletedSections = plan.deletedSections

@@ -16,7 +16,7 @@ public struct RepresentationContext: Hashable, Sendable {
 
 /// A type without a representation in a ``RepresentationRegistry``.
 public struct UnknownRepresentation: Error, Hashable, Sendable, CustomStringConvertible {
-    public let typeName: String
+    let typeName: String
     public let context: RepresentationContext
 
     public var description: String {

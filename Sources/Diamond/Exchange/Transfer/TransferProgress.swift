@@ -14,7 +14,7 @@ public struct TransferProgress: Hashable, Sendable {
     public var expectedToReceive: Int64?
 
     /// Creates a progress for previews and tests; transfers report their own.
-    public init(
+    package init(
         sent: Int64 = 0,
         expectedToSend: Int64? = 0,
         received: Int64 = 0,

@@ -28,7 +28,7 @@ public struct Attempt: Hashable, Sendable {
     @NotCompared var serverMayHaveActed: Bool
 
     /// Creates an attempt, for previews and tests; an engine makes its own.
-    public init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
+    package init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
         self.number = number
         self.startedAt = startedAt
         self.outcome = outcome

@@ -30,23 +30,23 @@ public struct CacheStatus: Hashable, Sendable {
     /// Whether the response was stored.
     public internal(set) var isStored = false
     /// Whether the response is that of another request, which was under way.
-    public internal(set) var isCollapsed = false
+    var isCollapsed = false
     /// Whether the cache has answered, and no request was sent.
     public internal(set) var isHit = false
     private var status: Int16?
     private var ttl: Int32?
     /// A note for people, such as that nothing is stored; mostly `nil`.
-    public internal(set) var detail: String?
+    var detail: String?
 
     /// The server's status, if the response has another one: 304 for a confirmed response, or for example 503 if a
     /// stored response was served instead of the error.
-    public internal(set) var forwardStatus: Int? {
+    var forwardStatus: Int? {
         get { status.map { Int($0) } }
         set { status = newValue.map { Int16(clamping: $0) } }
     }
 
     /// The seconds for which the response is still fresh; negative if it is stale, `nil` if it is not stored.
-    public internal(set) var timeToLive: Int? {
+    var timeToLive: Int? {
         get { ttl.map { Int($0) } }
         set { ttl = newValue.map { Int32(clamping: $0) } }
     }
@@ -56,7 +56,7 @@ public struct CacheStatus: Hashable, Sendable {
     /// Returns the status as a member of the field `Cache-Status`.
     ///
     /// - Parameter cache: the name of the cache.
-    public func member(for cache: String) -> String {
+    package func member(for cache: String) -> String {
         let isToken = cache.utf8.first?.isASCIILetter == true && cache.utf8.allSatisfy(\.isTokenCharacter)
         var parts = [isToken ? cache : StructuredField.quoted(cache)]
         if isHit { parts.append("hit") }

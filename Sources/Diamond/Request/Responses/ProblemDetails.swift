@@ -25,7 +25,7 @@ public struct ProblemDetails: Hashable, Sendable {
     public var extensions: [String: JSONValue] = [:]
 
     /// Creates details of type `about:blank`.
-    public init() {}
+    init() {}
 
     /// Whether the header fields of a response name the media type of a problem.
     static func isType(of headers: HTTPFields) -> Bool {
