@@ -147,22 +147,21 @@ import Testing
     }
 
     @Test func `progress counts a streamed body as it is sent, and others when the response begins`() async throws {
-        let (size, taken, leave) = (1_000_000, Gate(), Gate())
+        let (size, checkpoint) = (1_000_000, Checkpoint())
         let transport = StubTransport { request throws(TransportError) in
             guard case .stream(_, let make) = request.body else { return .stub() }
             do {
                 for try await _ in make() {
-                    taken.open()
-                    await leave.wait()
+                    await checkpoint.pass()
                 }
             } catch { throw TransportError(.badRequestBody, "no", cause: error) }
             return .stub()
         }
         let engine = Engine.stub(transport)
         let upload = engine.start(Request("http://h/", method: .put, body: .file(try file(size))))
-        await taken.wait()
+        await checkpoint.reached()
         await until(upload) { $0.sent == 256 << 10 && $0.expectedToSend == Int64(size) }
-        leave.open()
+        checkpoint.open()
         _ = try await upload.response
         await until(upload) { $0.sent == Int64(size) }
         let other = engine.start(Request("http://h/", method: .put, body: .bytes(Data("12345".utf8))))

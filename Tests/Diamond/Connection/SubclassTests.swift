@@ -183,10 +183,9 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         body: String,
         whenJoined: () async -> Void = {}
     ) async throws -> (StubTransport, Engine) {
-        let (gate, entered) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let transport = StubTransport { _ throws(TransportError) in
-            entered.open()
-            await gate.wait()
+            await checkpoint.pass()
             return .stub(headers: [.cacheControl: "max-age=3600"], body: body)
         }
         let engine = engine(transport)
@@ -194,11 +193,11 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         let callers = JoinedCallers()
         callers.watch(engine)
         engine.start(connections[0])
-        await entered.wait()
+        await checkpoint.reached()
         for connection in connections.dropFirst() { engine.start(connection) }
         await callers.reach(connections.count)
         await whenJoined()
-        gate.open()
+        checkpoint.open()
         return (transport, engine)
     }
 

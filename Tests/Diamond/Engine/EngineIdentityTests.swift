@@ -278,19 +278,18 @@ import Testing
     }
 
     @Test func `an engine does not store a response of an identity that was forgotten meanwhile`() async throws {
-        let (hasCome, mayGo) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let slow = StubTransport { _ throws(TransportError) in
-            hasCome.open()
-            await mayGo.wait()
+            await checkpoint.pass()
             return .stub(headers: [.cacheControl: "max-age=3600"])
         }
         let engine = engine { $0.transport = slow }
         var request = Request("http://h/me")
         request.identity = "user-42"
         let task = Task { [request] in try await engine.send(request) }
-        await hasCome.wait()
+        await checkpoint.reached()
         try await engine.forget(identity: "user-42")
-        mayGo.open()
+        checkpoint.open()
         #expect(try await task.value.source == .network)
         #expect(try await engine.send(request).source == .network)
         // After a new request, it is stored again.

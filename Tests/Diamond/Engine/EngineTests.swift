@@ -410,17 +410,16 @@ import Testing
     }
 
     @Test func `counts requests on the wire, and ends at zero`() async throws {
-        let (gate, entered) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let transport = StubTransport { _ async throws(TransportError) in
-            entered.open()
-            await gate.wait()
+            await checkpoint.pass()
             throw TransportError(.connectionLost, "lost")
         }
         let engine = temporary.engine(transport, clock: clock)
         let task = Task { try await engine.send(Request("http://h/")) }
-        await entered.wait()
+        await checkpoint.reached()
         #expect(engine.activity.counts.inFlight == 1)
-        gate.open()
+        checkpoint.open()
         await #expect(throws: ConnectionError.self) { try await task.value }
         #expect(engine.activity.counts.inFlight == 0)
     }

@@ -63,10 +63,9 @@ import Testing
     }
 
     @Test func `requests with different limits of a body share no exchange`() async throws {
-        let (gate, entered) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let transport = StubTransport { _ throws(TransportError) in
-            entered.open()
-            await gate.wait()
+            await checkpoint.pass()
             return .stub(body: "12345678901")
         }
         var configuration = Engine.Configuration(store: temporary.store)
@@ -75,9 +74,9 @@ import Testing
         var small = Request("http://h/")
         small.bodyLimit = 5
         let (first, second) = (engine.start(small), engine.start(Request("http://h/")))
-        await entered.wait()
+        await checkpoint.reached()
         await untilTrue { transport.requests.count == 2 }
-        gate.open()
+        checkpoint.open()
         await #expect(throws: ConnectionError.self) { try await first.response }
         #expect(try await second.response.body.count == 11)
     }

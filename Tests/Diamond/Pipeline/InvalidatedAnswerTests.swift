@@ -260,12 +260,11 @@ import Testing
 
     @Test(arguments: [false, true])
     func `a confirmed entry stays stored after 1,100 other invalidations, if not erased`(isErased: Bool) async throws {
-        let (isAsked, gate) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
             guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: headers) }
-            isAsked.open()
-            await gate.wait()
+            await checkpoint.pass()
             return .stub(status: 304, headers: headers)
         }
         let engine = temporary.engine(transport)
@@ -273,25 +272,24 @@ import Testing
         var again = Self.request
         again.cache = .revalidate
         let confirmation = engine.start(again)
-        await isAsked.wait()
+        await checkpoint.reached()
         if isErased { try await engine.cache?.purge(.tag("cities")) }
         for number in 0..<1100 { engine.cache?.markStale(urls: ["http://h/other/\(number)"]) }
-        gate.open()
+        checkpoint.open()
         _ = try await confirmation.response
         await engine.cache?.flush()
         #expect(try engine.cache?.count(.all) == (isErased ? 0 : 1))
     }
 
     @Test func `a response replaces the stored response after 1,100 other invalidations`() async throws {
-        let (answers, isAsked, gate) = (Guarded(0), Gate(), Gate())
+        let (answers, checkpoint) = (Guarded(0), Checkpoint())
         let transport = StubTransport { request throws(TransportError) in
             let number = answers.withLock { count in
                 defer { count += 1 }
                 return count
             }
             if number == 1 {
-                isAsked.open()
-                await gate.wait()
+                await checkpoint.pass()
             }
             return .stub(headers: [.cacheControl: "max-age=3600"], body: "\(number)")
         }
@@ -300,21 +298,20 @@ import Testing
         var again = Self.request
         again.cache = .reload
         let reload = engine.start(again)
-        await isAsked.wait()
+        await checkpoint.reached()
         for number in 0..<1100 { engine.cache?.markStale(urls: ["http://h/other/\(number)"]) }
-        gate.open()
+        checkpoint.open()
         #expect(try await reload.response.text == "1")
         #expect(try await engine.send(Self.request).text != "0")
     }
 
     @Test func `an entry invalidated during its validation stays stale after the 304`() async throws {
-        let (isAsked, gate) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let transport = StubTransport { request throws(TransportError) in
             guard request.headers[.ifNoneMatch] != nil else {
                 return .stub(headers: [.cacheControl: "max-age=60", .eTag: "\"1\""], body: "one")
             }
-            isAsked.open()
-            await gate.wait()
+            await checkpoint.pass()
             return .stub(status: 304, headers: [.cacheControl: "max-age=60", .eTag: "\"1\""])
         }
         let engine = temporary.engine(transport)
@@ -322,9 +319,9 @@ import Testing
         var again = Self.request
         again.cache = .revalidate
         let confirmation = engine.start(again)
-        await isAsked.wait()
+        await checkpoint.reached()
         try await engine.cache?.invalidate(.tag("cities"))
-        gate.open()
+        checkpoint.open()
         #expect(try await confirmation.response.source == .revalidated)
         #expect(try await engine.send(Self.request).source == .revalidated)
         #expect(try await engine.send(Self.request).source == .cache)

@@ -9,12 +9,11 @@ import Testing
 @Suite("A confirmation under way while its entry is pinned", .timeLimit(.minutes(5))) struct PinnedConfirmationTests {
     @Test(arguments: [false, true])
     func `a confirmation keeps its entry pinned or unpinned as the app has set it`(isPinned: Bool) async throws {
-        let (temporary, clock, isAsked, gate) = (TemporaryStore(), ManualClock(), Gate(), Gate())
+        let (temporary, clock, checkpoint) = (TemporaryStore(), ManualClock(), Checkpoint())
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
             guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: headers) }
-            isAsked.open()
-            await gate.wait()
+            await checkpoint.pass()
             return .stub(status: 304, headers: headers)
         }
         let engine = temporary.engine(transport, clock: clock)
@@ -28,9 +27,9 @@ import Testing
         clock.advance(by: 10)
         request.cache = .revalidate
         let confirmation = engine.start(request)
-        await isAsked.wait()
+        await checkpoint.reached()
         #expect(try await cache.setPinned(isPinned, for: key))
-        gate.open()
+        checkpoint.open()
         #expect(try await confirmation.response.source == .revalidated)
         await cache.flush()
         let listed = try cache.list(limit: 2)

@@ -137,13 +137,12 @@ import Testing
     func `a change after the call that creates the object waits for the server's id`(_ isDeletion: Bool) async throws {
         let program = try api.start()
         let note = try newNote(program)
-        let (asked, gate) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         api.waitOnce {
-            asked.open()
-            await gate.wait()
+            await checkpoint.pass()
         }
         let first = Task { try await note.save(.queued) { $0.text = "milk" } }
-        await asked.wait()
+        await checkpoint.reached()
         if isDeletion {
             try await note.destroy(.queued)
         } else {
@@ -153,7 +152,7 @@ import Testing
         let waiting = try program.queue.jobs(ReplayFilter(states: [.held]))
         #expect(waiting.map(\.reason) == [.awaitingID])
         await #expect(throws: ReplayError.self) { try await program.queue.release(waiting[0].id) }
-        gate.open()
+        checkpoint.open()
         try await first.value
         #expect(note.serverID == 7)
         try await program.replay()
@@ -231,17 +230,16 @@ import Testing
     {
         let program = try api.start()
         let note = try newNote(program)
-        let (asked, gate) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         api.waitOnce {
-            asked.open()
-            await gate.wait()
+            await checkpoint.pass()
         }
         api.answerOnce(StubAPI.Answer(422))
         let first = Task { try await note.save(.queued) { $0.text = "milk" } }
-        await asked.wait()
+        await checkpoint.reached()
         note.stars = 3
         try await note.save(.queued)
-        gate.open()
+        checkpoint.open()
         do {
             try await first.value
             Issue.record("the save is refused")
@@ -387,15 +385,14 @@ import Testing
         let list = ModelCollection<Note>(context: program.context)
         let note = Note()
         note.text = "milk"
-        let (asked, gate) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         api.waitOnce {
-            asked.open()
-            await gate.wait()
+            await checkpoint.pass()
         }
         try await list.create(note, .queuedInBackground)
         #expect(note.isNew && note.hasQueuedSaves && list.count == 1)
-        await asked.wait()
-        gate.open()
+        await checkpoint.reached()
+        checkpoint.open()
         _ = try await program.queue.end(of: try #require(try program.waiting.first).id)
         let saves = try await program.context.collectSaves(of: Note.self)
         #expect(saves.map(\.serverID) == [7] && note.serverID == 7 && !note.hasQueuedSaves)
@@ -558,16 +555,15 @@ import Testing
     @Test func `calls from before the server assigned the id are sent before later calls`() async throws {
         var program = try api.start()
         let note = try newNote(program)
-        let (asked, gate) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         api.waitOnce {
-            asked.open()
-            await gate.wait()
+            await checkpoint.pass()
         }
         let first = Task { try await note.save(.queued) { $0.text = "milk" } }
-        await asked.wait()
+        await checkpoint.reached()
         try await note.save(.queued) { $0.stars = 1 }
         api.isOnline = false
-        gate.open()
+        checkpoint.open()
         try await first.value
         await program.engine.close()
 

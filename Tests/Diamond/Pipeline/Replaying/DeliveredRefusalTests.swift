@@ -57,10 +57,9 @@ import Testing
 
     @Test(arguments: Absence.allCases)
     func `leaves a dead job if no caller gets the answer`(absence: Absence) async throws {
-        let (isThere, mayAnswer) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         fixture.serve { _ in
-            isThere.open()
-            await mayAnswer.wait()
+            await checkpoint.pass()
             return .stub(status: 422)
         }
         let first = fixture.engine()
@@ -68,17 +67,17 @@ import Testing
         switch absence {
         case .notAwaited:
             let connection = first.start(request)
-            mayAnswer.open()
+            checkpoint.open()
             await untilTrue { connection.isFinished }
         case .canceled:
             let connection = first.start(request)
-            await isThere.wait()
+            await checkpoint.reached()
             connection.cancel()
-            mayAnswer.open()
+            checkpoint.open()
             await untilTrue { connection.isFinished }
             _ = try await first.replayer().replay(until: fixture.clock.date + 60, ignoringBackoff: true)
         case .replayed:
-            mayAnswer.open()
+            checkpoint.open()
             _ = try await first.queue().enqueue(request)
             _ = try await first.replayer().replay()
         }

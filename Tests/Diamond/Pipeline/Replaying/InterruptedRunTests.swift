@@ -274,20 +274,19 @@ import Testing
         let first = try await queue.owner.enter()
         queue.owner.dropOwner(first)
         let second = try await queue.owner.enter()
-        let (isThere, mayEnd) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let attempt = Task {
             await queue.owner.runAttempt { isEndedByOwner in
-                isThere.open()
-                await mayEnd.wait()
+                await checkpoint.pass()
                 return isEndedByOwner()
             }
         }
-        await isThere.wait()
+        await checkpoint.reached()
         queue.owner.endAttempts(of: first, leasedUntil: .max)
         // The lease as it was before its renewal.
         queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease - 1)
         if isItsOwn { queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease) }
-        mayEnd.open()
+        checkpoint.open()
         #expect(await attempt.value == isItsOwn)
         queue.owner.leave()
         queue.owner.leave()

@@ -114,12 +114,10 @@ import Testing
     }
 
     @Test func `a call that is added while the creation is being sent gets its id`() async throws {
-        let asked = Gate()
-        let gate = Gate()
+        let checkpoint = Checkpoint()
         fixture.serve { request throws(TransportError) in
             if request.url.hasSuffix("tasks") {
-                asked.open()
-                await gate.wait()
+                await checkpoint.pass()
             }
             return .stub(status: 201, body: #"{"id": 7}"#)
         }
@@ -128,10 +126,10 @@ import Testing
         try await queue.enqueue(creation())
         let replayer = try engine.replayer()
         let replaying = Task { await replayer.replay() }
-        await asked.wait()
+        await checkpoint.reached()
         let second = try #require(try await queue.enqueue(remark()))
         #expect(try queue.job(second)?.reason == .awaitingID)
-        gate.open()
+        checkpoint.open()
         _ = await replaying.value
         await (try engine.replayer()).replay()
         #expect(try queue.job(second)?.state == .done)

@@ -141,20 +141,18 @@ import Testing
     @Test func `a job that is being sent at the sign-out is erased when it has ended`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
-        let isThere = Gate()
-        let mayAnswer = Gate()
+        let checkpoint = Checkpoint()
         fixture.serve { _ throws(TransportError) in
-            isThere.open()
-            await mayAnswer.wait()
+            await checkpoint.pass()
             return .stub(status: 201, body: "annas-answer")
         }
         try await queue.enqueue(request())
         let replayer = try engine.replayer()
         async let summary = replayer.replay()
-        await isThere.wait()
+        await checkpoint.reached()
         try await engine.forget(identity: "anna")
         #expect(try queue.jobs(ReplayFilter(identity: "anna")).map(\.state) == [.running])
-        mayAnswer.open()
+        checkpoint.open()
         #expect(await summary.finished == 1)
         await engine.close()
         #expect(try files.found(Self.texts) == ["anna"])
@@ -163,11 +161,9 @@ import Testing
     @Test func `a job that is being sent is gone at once if the user discards the jobs`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
-        let isThere = Gate()
-        let mayAnswer = Gate()
+        let checkpoint = Checkpoint()
         fixture.serve { _ throws(TransportError) in
-            isThere.open()
-            await mayAnswer.wait()
+            await checkpoint.pass()
             return .stub(status: 201, body: "annas-answer")
         }
         var next = note(of: "ben")
@@ -175,10 +171,10 @@ import Testing
         try await queue.enqueue([request(0, key: "shared"), next])
         let replayer = try engine.replayer()
         async let summary = replayer.replay()
-        await isThere.wait()
+        await checkpoint.reached()
         try await engine.forget(identity: "anna", discardingJobs: true)
         #expect(try queue.job(1) == nil && queue.job(2)?.isHead == true)
-        mayAnswer.open()
+        checkpoint.open()
         _ = await summary
         #expect(try queue.job(2)?.state == .done)
         await engine.close()
@@ -188,19 +184,17 @@ import Testing
     @Test func `a request of a user who signs out that fails afterwards is not queued`() async throws {
         let engine = fixture.engine()
         let queue = try engine.queue()
-        let isThere = Gate()
-        let mayFail = Gate()
+        let checkpoint = Checkpoint()
         fixture.serve { _ throws(TransportError) in
-            isThere.open()
-            await mayFail.wait()
+            await checkpoint.pass()
             throw TransportError(.cannotConnect, "refused")
         }
         var request = fixture.note(.onFailure)
         request.identity = "anna"
         let sent = Task { [request] in try await engine.send(request) }
-        await isThere.wait()
+        await checkpoint.reached()
         try await engine.forget(identity: "anna", discardingJobs: true)
-        mayFail.open()
+        checkpoint.open()
         let error = await #expect(throws: ConnectionError.self) { _ = try await sent.value }
         #expect(error?.code == .cannotConnect)
         #expect(try queue.jobs(ReplayFilter(includesSignedOut: true)).isEmpty)
@@ -210,19 +204,17 @@ import Testing
     @Test func `a durable request of a user who signs out and discards the jobs returns its response`() async throws {
         let engine = fixture.engine()
         _ = try engine.queue()
-        let isThere = Gate()
-        let mayAnswer = Gate()
+        let checkpoint = Checkpoint()
         fixture.serve { _ throws(TransportError) in
-            isThere.open()
-            await mayAnswer.wait()
+            await checkpoint.pass()
             return .stub(status: 201)
         }
         var request = fixture.note(.durable)
         request.identity = "anna"
         let sent = Task { [request] in try await engine.send(request) }
-        await isThere.wait()
+        await checkpoint.reached()
         try await engine.forget(identity: "anna", discardingJobs: true)
-        mayAnswer.open()
+        checkpoint.open()
         #expect(try await sent.value.status.code == 201)
         await engine.close()
     }

@@ -48,22 +48,21 @@ import Testing
         async throws
     {
         let engine = fixture.engine { $0.lanes = ["images": LaneLimits(width: 1)] }
-        let (queue, isThere, mayEnd) = (try engine.queue(), Gate(), Gate())
+        let (queue, checkpoint) = (try engine.queue(), Checkpoint())
         fixture.serve { _ throws(TransportError) in
-            isThere.open()
-            await mayEnd.wait()
+            await checkpoint.pass()
             return .stub(status: 201)
         }
         let ids = try await queue.enqueue([note(in: "images"), note(in: "images")]).compactMap(\.self)
         let replayer = try engine.replayer()
         let run = Task { await replayer.replay() }
-        await isThere.wait()
+        await checkpoint.reached()
         await untilTrue { engine.lanes.waiting == 1 }
         if isHold { try await queue.hold(.lane("images")) } else { engine.lanes.pause("images") }
         let second = isHold ? ReplayState.held : .ready
         await untilTrue { (try? ids.contains { try queue.job($0)?.state == second }) == true }
         #expect(try Self.counts(queue) == [.running: 1, second: 1] && engine.lanes.waiting == 0)
-        mayEnd.open()
+        checkpoint.open()
         // The replayer has no other job to send.
         let summary = await run.value
         #expect(summary.finished == 1 && summary.postponed >= 1)

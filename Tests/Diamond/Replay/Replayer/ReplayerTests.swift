@@ -265,16 +265,15 @@ import Testing
     @Test func `a stopped replayer lets running jobs end and claims no more`() async throws {
         let queue = try queue()
         try await queue.enqueue((0..<5).map { _ in request("a") })
-        let (isThere, mayGo) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let replayer = replayer(queue) { _ in
-            isThere.open()
-            await mayGo.wait()
+            await checkpoint.pass()
             return .success
         }
         let run = Task { await replayer.run() }
-        await isThere.wait()
+        await checkpoint.reached()
         replayer.stop()
-        mayGo.open()
+        checkpoint.open()
         let finished = await run.value.finished
         // A claim that had begun may add one more job.
         #expect((1...2).contains(finished))
@@ -371,15 +370,14 @@ import Testing
     @Test func `an owner that was stopped for longer than its lease has lost its job`() async throws {
         let (slow, fast) = (try queue(), try queue())
         try await slow.enqueue(request())
-        let (isThere, mayGo) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         // With a greater width, this replayer would claim the job again as another owner.
         let late = replayer(slow, width: 1) { _ in
-            isThere.open()
-            await mayGo.wait()
+            await checkpoint.pass()
             return .success
         }
         let run = Task { await late.replay() }
-        await isThere.wait()
+        await checkpoint.reached()
         // The lease is not renewed, as in a stopped process.
         let owners = try slow.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
         let jump = Duration.milliseconds(ReplayOwner.lease + 1)
@@ -388,7 +386,7 @@ import Testing
         let heir = try ReplayQueue(temporary.store, clock: other)
         let summary = await replayer(heir) { _ in .answered(status: 204) }.replay()
         #expect(summary == Replayer.Summary(finished: 1))
-        mayGo.open()
+        checkpoint.open()
         #expect(await run.value.finished == 0)
         #expect(try fast.job(1)?.status == 204)
         #expect(owners.count == 1)

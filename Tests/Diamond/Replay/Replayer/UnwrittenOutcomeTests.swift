@@ -113,19 +113,18 @@ import Testing
         let end = TestClock()
         let queue = try queue { $0.endClock = end }
         let id = try await enqueue(in: queue)
-        let (isThere, answer) = (Gate(), Gate())
+        let checkpoint = Checkpoint()
         let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { attempt in
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
-            isThere.open()
-            await answer.wait()
+            await checkpoint.pass()
             return JobResult(outcome: .success)
         }
         let run = Task { await replayer.replay() }
-        await isThere.wait()
+        await checkpoint.reached()
         replayer.stop()
         for _ in 0..<1000 { await Task.yield() }
         end.advance(by: .seconds(10))
-        answer.open()
+        checkpoint.open()
         #expect(await run.value == Replayer.Summary(finished: 1))
         #expect(try queue.job(id)?.state == .done)
         await queue.close()
