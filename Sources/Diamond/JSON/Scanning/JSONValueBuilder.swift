@@ -24,7 +24,9 @@ struct JSONValueBuilder {
     }
 
     private mutating func array(of element: JSONElement) -> [JSONValue] {
-        Array(unsafeUninitializedCapacity: element.count) { buffer, count in
+        // For no elements, this initializer would write to the storage that all empty arrays share: a data race.
+        guard element.count > 0 else { return [] }
+        return Array(unsafeUninitializedCapacity: element.count) { buffer, count in
             for element in element.elements {
                 buffer.initializeElement(at: count, to: value(of: element))
                 count += 1
