@@ -102,10 +102,12 @@ extension CanonicalForm.Writer {
         let isSecret = value.hasSecretMember(rules)
         guard isSecret || !hasCacheKey else { return }
         var writer = JSONWriter()
-        do { try writer.write(value) } catch { throw RequestError(error) }
-        guard !isSecret else { return addLine("secret-json", content: rules.digest(of: writer.bytes)) }
-        guard writer.isCanonical else { return addBytes(Data(writer.bytes)) }
-        addLine("json", content: writer.bytes)
+        writer.write(value)
+        let text: [UInt8]
+        do { text = try writer.text() } catch { throw RequestError(error) }
+        guard !isSecret else { return addLine("secret-json", content: rules.digest(of: text)) }
+        guard writer.isCanonical else { return addBytes(Data(text)) }
+        addLine("json", content: text)
     }
 
     private mutating func addPart(_ part: MultipartPart, rules: KeyRules) throws(RequestError) {

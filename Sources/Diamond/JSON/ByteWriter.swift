@@ -43,9 +43,11 @@ struct ByteWriter: ~Copyable {
         write(digits: integer.magnitude)
     }
 
-    /// Writes the digits, from last to first, in the order that division gives.
-    private mutating func write(digits number: UInt64) {
-        let length = number.decimalLength
+    private mutating func write(digits number: UInt64) { write(number, digits: number.decimalLength) }
+
+    /// Writes the last digits of a number, with zeros before a shorter one.
+    mutating func write(_ number: UInt64, digits length: Int) {
+        // From last to first, in the order that division gives.
         write(atMost: length) { digits in
             var digit = digits + length
             var rest = number

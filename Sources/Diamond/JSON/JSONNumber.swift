@@ -15,6 +15,17 @@ enum JSONNumber {
         (1e-4..<1e15).contains(value.magnitude) && value != value.rounded()
     }
 
+    /// Whether a number with a fraction, in JSON syntax, is written as it is. `false` if that takes longer to find out.
+    ///
+    /// A double represents any 15 digits, so no shorter text has the same double.
+    static func isShortest(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard text.count <= 16, text.last != UInt8(ascii: "0"),
+            !text.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }),
+            let quick = QuickDouble(text)
+        else { return false }
+        return quick.digits <= 15 && isDescribed(quick.double)
+    }
+
     /// Whether a number in JSON syntax has the same value after conversion to a double and back.
     static func roundTrips(_ text: ArraySlice<UInt8>) -> Bool {
         let unsigned = text.first == UInt8(ascii: "-") ? text.dropFirst() : text

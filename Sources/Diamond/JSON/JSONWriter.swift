@@ -1,89 +1,210 @@
+package import Foundation
+
 /// A writer for canonical JSON (RFC 8785, JCS): no white space, names sorted by UTF-16 code units, the shortest
 /// escapes, numbers as in ECMAScript.
-struct JSONWriter {
-    private(set) var bytes: [UInt8] = []
+package struct JSONWriter {
+    var bytes: [UInt8] = []
     /// Whether the text is canonical. It may not be with an integer beyond 2^53 and other numbers that JCS rounds to a
     /// double.
     private(set) var isCanonical = true
+    /// The first number that is not finite, and is missing in the text.
+    private var unwritten: Double?
+    /// The members of the objects that are being written.
+    private var members: [Member] = []
+
+    package init() {}
 
     /// Returns the JSON text of a value.
     ///
     /// - Throws: `notFinite` for a number that is not finite.
-    static func text(of value: JSONValue) throws(JSONError) -> [UInt8] {
+    package static func text(of value: JSONValue) throws(JSONError) -> [UInt8] {
         var writer = JSONWriter()
-        try writer.write(value)
-        return writer.bytes
+        writer.write(value)
+        return try writer.text()
     }
 
-    mutating func write(_ value: JSONValue) throws(JSONError) {
+    /// Returns the text of everything that was written.
+    ///
+    /// - Throws: `notFinite` for a number that is not finite.
+    package func text() throws(JSONError) -> [UInt8] {
+        guard let unwritten else { return bytes }
+        let message = "JSON cannot contain the number \(unwritten): send a finite number, or a string"
+        throw JSONError(.notFinite, message)
+    }
+
+    package mutating func write(_ value: JSONValue) {
         switch value {
-        case .null: write(literal: "null")
-        case .bool(let value): write(literal: value ? "true" : "false")
+        case .null: writeNull()
+        case .bool(let value): write(value)
         case .integer(let value): write(value)
-        case .number(let value): try write(value)
-        case .string(let value): write(quoting: value)
-        case .array(let values): try write(values)
-        case .object(let members): try write(members)
+        case .number(let value): write(value)
+        case .string(let value): write(value)
+        case .array(let values):
+            let array = beginArray()
+            for value in values {
+                beginElement()
+                write(value)
+            }
+            endArray(array)
+        case .object(let members):
+            let object = beginObject()
+            for (name, value) in members {
+                beginMember(name)
+                write(value)
+            }
+            endObject(object)
         case .fragment(let part): write(part)
         }
     }
 
     private mutating func write(_ part: JSONFragment) {
-        let text = Array(part.text.utf8)
+        let text = [UInt8](part.text.utf8)
         isCanonical = isCanonical && part.fault == nil && JSONNumber.roundTrips(text[...])
         bytes += text
     }
+
+    package mutating func writeNull() { write(literal: "null") }
+
+    package mutating func write(_ bool: Bool) { write(literal: bool ? "true" : "false") }
 
     private mutating func write(literal: StaticString) {
         bytes.append(atMost: literal.utf8CodeUnitCount) { $0.write(literal) }
     }
 
-    private mutating func write(_ integer: Int64) {
+    package mutating func write(_ integer: Int64) {
         // Beyond 2^53 ECMAScript may write other digits.
         isCanonical = isCanonical && integer.magnitude <= 1 << 53
         bytes.append(decimal: integer)
     }
 
-    private mutating func write(_ double: Double) throws(JSONError) {
+    package mutating func write(_ double: Double) {
         // One form for equal numbers.
         if let integer = Int64(exactly: double) { return write(integer) }
         if JSONNumber.isDescribed(double) { return bytes.append(contentsOf: double.description.utf8) }
         guard let text = JSONNumber.text(of: double) else {
-            let message = "JSON cannot contain the number \(double): send a finite number, or a string"
-            throw JSONError(.notFinite, message)
+            unwritten = unwritten ?? double
+            return
         }
         bytes.append(contentsOf: text)
     }
+}
 
-    private mutating func write(_ values: [JSONValue]) throws(JSONError) {
-        bytes.append(UInt8(ascii: "["))
-        for (index, value) in values.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            try write(value)
+extension JSONWriter {
+    /// Writes a date as ``InternetTime`` does; `null` for one without a text.
+    package mutating func write(_ date: Date) {
+        guard let time = InternetTime.CivilTime(date) else { return writeNull() }
+        bytes.append(atMost: InternetTime.maximumLength + 2) { text in
+            text.write(UInt8(ascii: "\""))
+            text.write(time)
+            text.write(UInt8(ascii: "\""))
         }
+    }
+}
+
+// MARK: Arrays and objects
+
+// Each element and member begins with a comma. The end replaces the first comma by the opening bracket.
+
+extension JSONWriter {
+    /// An array that is being written.
+    package struct Array {
+        fileprivate let start: Int
+    }
+
+    /// Begins an array. Each element follows a call of ``beginElement()``, and the last is followed by ``endArray(_:)``.
+    package func beginArray() -> Array { Array(start: bytes.count) }
+
+    package mutating func beginElement() { bytes.append(UInt8(ascii: ",")) }
+
+    package mutating func endArray(_ array: Array) {
+        guard bytes.count > array.start else { return write(literal: "[]") }
+        bytes[array.start] = UInt8(ascii: "[")
         bytes.append(UInt8(ascii: "]"))
     }
 
-    private mutating func write(_ members: [String: JSONValue]) throws(JSONError) {
-        bytes.append(UInt8(ascii: "{"))
-        var isFirst = true
-        try Member.withSorted(members) { (name, value) throws(JSONError) in
-            if !isFirst { bytes.append(UInt8(ascii: ",")) }
-            isFirst = false
-            write(quoting: name)
-            bytes.append(UInt8(ascii: ":"))
-            try write(value)
-        }
-        bytes.append(UInt8(ascii: "}"))
+    /// An object that is being written.
+    package struct Object {
+        fileprivate let start: Int
+        fileprivate let firstMember: Int
     }
 
-    private mutating func write(quoting text: String) {
-        text.withBytes { text in
-            guard text.isBare else { return write(escaping: text) }
-            bytes.append(atMost: text.count + 2) { string in
-                string.write(UInt8(ascii: "\""))
-                string.write(text)
-                string.write(UInt8(ascii: "\""))
+    /// Begins an object. Each value follows its name, and the last is followed by ``endObject(_:)``. The members may be
+    /// written in any order.
+    package func beginObject() -> Object { Object(start: bytes.count, firstMember: members.count) }
+
+    package mutating func beginMember(_ name: String) { name.withBytes { beginMember($0, isBare: $0.isBare) } }
+
+    package mutating func beginMember(_ name: JSONName) {
+        members.append(Member(start: bytes.count, beginning: name.beginning))
+        bytes.append(contentsOf: name.bytes)
+    }
+
+    /// - Parameters:
+    ///   - name: The UTF-8 of the name.
+    ///   - isBare: Whether it needs no escape.
+    mutating func beginMember(_ name: Span<UInt8>, isBare: Bool) {
+        members.append(Member(start: bytes.count, beginning: name.beginning(of: name.count)))
+        guard isBare else {
+            bytes.append(UInt8(ascii: ","))
+            write(escaping: name)
+            return bytes.append(UInt8(ascii: ":"))
+        }
+        bytes.append(atMost: name.count + 4) { text in
+            text.write(atMost: name.count + 4) { text in
+                text.adding(UInt8(ascii: ",")).adding(UInt8(ascii: "\"")).adding(name).adding(UInt8(ascii: "\""))
+                    .adding(UInt8(ascii: ":"))
+            }
+        }
+    }
+
+    /// Sorts the members of an object, and ends it.
+    ///
+    /// - Returns: Whether all names differ.
+    @discardableResult
+    package mutating func endObject(_ object: Object) -> Bool {
+        let count = members.count - object.firstMember
+        guard count > 0 else {
+            write(literal: "{}")
+            return true
+        }
+        let areDifferent = count == 1 || Member.sort(&members, from: object.firstMember, in: &bytes)
+        members.removeLast(count)
+        bytes[object.start] = UInt8(ascii: "{")
+        bytes.append(UInt8(ascii: "}"))
+        return areDifferent
+    }
+
+    /// Removes an object that was begun, also after its end.
+    package mutating func remove(_ object: Object) {
+        members.removeLast(members.count - object.firstMember)
+        bytes.removeLast(bytes.count - object.start)
+    }
+
+    /// Whether an object that is being written has a member with a name.
+    package func hasMember(_ name: String, in object: Object) -> Bool {
+        let beginning = name.withBytes { $0.beginning(of: $0.count) }
+        return members[object.firstMember...].contains { member in
+            member.beginning == beginning && bytes[member.start...].starts(with: JSONName(name).bytes)
+        }
+    }
+}
+
+// MARK: Strings
+
+extension JSONWriter {
+    package mutating func write(_ string: String) { string.withBytes { write(quoting: $0) } }
+
+    /// Writes the UTF-8 of a string.
+    mutating func write(quoting text: Span<UInt8>) {
+        guard text.isBare else { return write(escaping: text) }
+        write(bare: text)
+    }
+
+    /// Writes the UTF-8 of a string that needs no escape.
+    mutating func write(bare text: Span<UInt8>) {
+        bytes.append(atMost: text.count + 2) { string in
+            string.write(atMost: text.count + 2) { string in
+                string.adding(UInt8(ascii: "\"")).adding(text).adding(UInt8(ascii: "\""))
             }
         }
     }

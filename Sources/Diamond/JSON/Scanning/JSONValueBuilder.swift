@@ -69,7 +69,7 @@ extension JSONElement {
     }
 
     /// The value of a number. One beyond a double, which is an ambiguity, is text.
-    fileprivate var number: JSONValue {
+    var number: JSONValue {
         isShortInteger
             ? .integer(shortInteger)
             : JSONNumber.value(of: text) ?? .fragment(JSONFragment(number: String(decoding: text, as: UTF8.self)))

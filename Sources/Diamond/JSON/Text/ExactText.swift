@@ -20,8 +20,9 @@ extension String {
 }
 
 extension Span<UInt8> {
+    /// Whether the bytes are equal to as many others.
     fileprivate func isEqual(to other: Span<UInt8>) -> Bool {
-        withUnsafeBufferPointer { one in other.withUnsafeBufferPointer { one.elementsEqual($0) } }
+        withUnsafeBytes { one in other.withUnsafeBytes { one.hasSameBytes(as: $0) } }
     }
 }
 

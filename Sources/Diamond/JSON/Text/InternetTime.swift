@@ -16,30 +16,58 @@ package enum InternetTime {
     /// Returns the text of a date in UTC: `2026-08-01T12:00:00Z`, with three digits of a fraction if it has
     /// milliseconds, and with six if it has microseconds; `nil` if the date is not finite or has no such year.
     package static func text(_ date: Date) -> String? {
-        guard let instant = Instant(date) else { return nil }
-        let (day, second) = instant.seconds.quotientAndRemainder(flooredBy: 86_400)
-        let civil = CivilDay(daysSince1970: day)
-        guard (-999_999...999_999).contains(civil.year) else { return nil }
-        return "\(year(civil.year))-\(two(civil.month))-\(two(civil.day))T"
-            + "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60))\(fraction(instant.microseconds))Z"
+        guard let time = CivilTime(date) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.append(atMost: maximumLength) { $0.write(time) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func year(_ year: Int64) -> String {
-        if (0...9999).contains(year) { return digits(year, count: 4) }
-        return (year < 0 ? "-" : "+") + digits(abs(year), count: 6)
+    /// The maximum number of bytes of a text.
+    static let maximumLength = 30
+
+    /// A time of a day in UTC.
+    struct CivilTime {
+        fileprivate let day: CivilDay
+        fileprivate let second: Int64
+        fileprivate let microseconds: Int64
+
+        /// Creates the time; `nil` if the date is not finite or has no such year.
+        init?(_ date: Date) {
+            guard let instant = Instant(date) else { return nil }
+            let (days, second) = instant.seconds.quotientAndRemainder(flooredBy: 86_400)
+            let day = CivilDay(daysSince1970: days)
+            guard (-999_999...999_999).contains(day.year) else { return nil }
+            (self.day, self.second, microseconds) = (day, second, instant.microseconds)
+        }
+    }
+}
+
+extension ByteWriter {
+    /// Writes the text of a time, at most ``InternetTime/maximumLength`` bytes.
+    mutating func write(_ time: InternetTime.CivilTime) {
+        let year = time.day.year
+        let isLong = !(0...9999).contains(year)
+        if isLong { write(UInt8(ascii: year < 0 ? "-" : "+")) }
+        write(year.magnitude, digits: isLong ? 6 : 4)
+        write("-", time.day.month)
+        write("-", time.day.day)
+        write("T", time.second / 3600)
+        write(":", time.second / 60 % 60)
+        write(":", time.second % 60)
+        writeFraction(time.microseconds)
+        write(UInt8(ascii: "Z"))
     }
 
-    private static func fraction(_ microseconds: Int64) -> String {
-        if microseconds == 0 { return "" }
+    private mutating func write(_ separator: Unicode.Scalar, _ number: Int64) {
+        write(UInt8(ascii: separator))
+        write(number.magnitude, digits: 2)
+    }
+
+    private mutating func writeFraction(_ microseconds: Int64) {
+        if microseconds == 0 { return }
+        write(UInt8(ascii: "."))
         let isWhole = microseconds % 1000 == 0
-        return "." + (isWhole ? digits(microseconds / 1000, count: 3) : digits(microseconds, count: 6))
-    }
-
-    private static func two(_ number: Int64) -> String { digits(number, count: 2) }
-
-    private static func digits(_ number: Int64, count: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+        write((isWhole ? microseconds / 1000 : microseconds).magnitude, digits: isWhole ? 3 : 6)
     }
 }
 

@@ -50,7 +50,7 @@ enum Texts {
 
     static func writing(_ text: SampleText) throws -> Double {
         let value = try JSONValue(reading: text.bytes)
-        return try rate(of: value.writtenText().count) { check(try !value.writtenText().isEmpty) }
+        return try rate(of: JSONWriter.text(of: value).count) { check(try !JSONWriter.text(of: value).isEmpty) }
     }
 
     private static func check(_ isRight: Bool) { precondition(isRight) }
