@@ -233,14 +233,35 @@ extension CollectionCore {
     /// rejected an element, only the member is written.
     var json: JSONValue { .array(values { $0.json }) }
 
+    /// Returns the elements of the JSON array, with each model in the given form.
     func values(_ form: (Model) -> JSONValue) -> [JSONValue] {
-        collection?.track()
-        var values = allModels.map(form)
-        let others = rejected.filter { $0.error.code != .invalid || member(for: .value($0.json)) == nil }
-        for rejection in others.sorted(by: { $0.index < $1.index }) {
-            values.insert(rejection.json, at: min(rejection.index, values.count))
+        var values: [JSONValue] = []
+        values.reserveCapacity(entries.count)
+        forEachElement { element in
+            switch element {
+            case .model(let model): values.append(form(model))
+            case .rejected(let json): values.append(json)
+            }
         }
         return values
+    }
+
+    /// An element of the JSON array.
+    enum Element {
+        case model(Model)
+        case rejected(JSONValue)
+    }
+
+    /// Calls `body` with each element of the JSON array.
+    func forEachElement(_ body: (Element) -> Void) {
+        collection?.track()
+        if rejected.isEmpty { return allModels.forEach { body(.model($0)) } }
+        var elements = allModels.map(Element.model)
+        let others = rejected.filter { $0.error.code != .invalid || member(for: .value($0.json)) == nil }
+        for rejection in others.sorted(by: { $0.index < $1.index }) {
+            elements.insert(.rejected(rejection.json), at: min(rejection.index, elements.count))
+        }
+        elements.forEach(body)
     }
 
     // MARK: As a property of a model

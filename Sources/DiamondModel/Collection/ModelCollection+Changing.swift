@@ -103,6 +103,11 @@ extension ModelCollection {
     /// The models as a JSON array in insertion order, including the rejected elements.
     public var json: JSONValue { core.json }
 
+    /// The models and rejected elements as JSON text, in canonical form: the text of ``json``, which is not made.
+    ///
+    /// - Throws: ``ModelError`` for a number that is not finite.
+    public func jsonText() throws -> Data { try PropertyVisitor.text { $0.write(core) } }
+
     /// Merges the elements of a JSON array into the models with their ids, and adds elements with new ids.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is not an array. Bad elements go to ``rejected``.

@@ -41,7 +41,7 @@ extension Model {
     public final func isDirty(_ property: AnyProperty) -> Bool {
         property.access(on: self)
         trackSyncState()
-        return tracking.dirty.contains { $0.property === property }
+        return tracking.isDirty(property)
     }
 }
 

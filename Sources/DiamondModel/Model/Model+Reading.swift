@@ -153,8 +153,4 @@ extension JSONValue {
         if let fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }
         throw ModelError(.malformed, "a model needs a JSON object, and this is \(kindName)")
     }
-
-    func modelText() throws -> Data {
-        do { return Data(try writtenText()) } catch { throw ModelError(.notWritable, "\(error)") }
-    }
 }

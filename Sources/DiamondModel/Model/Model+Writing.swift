@@ -8,7 +8,7 @@ extension Model {
     /// default of a repaired property never overwrites the server's value.
     public final var json: JSONValue {
         // A model that contains itself, directly or not, is written as its id there.
-        guard !tracking.isVisiting else { return tracking.serverID?.json ?? .null }
+        guard !tracking.isVisiting else { return ownReference }
         tracking.isVisiting = true
         defer { tracking.isVisiting = false }
         return .object(object())
@@ -17,7 +17,10 @@ extension Model {
     /// The object as JSON text, in canonical form.
     ///
     /// - Throws: ``ModelError`` for a number that is not finite.
-    public final func jsonText() throws -> Data { try json.modelText() }
+    public final func jsonText() throws -> Data { try PropertyVisitor.text { $0.write(self) } }
+
+    /// The JSON in the place of a model that contains itself.
+    final var ownReference: JSONValue { tracking.serverID?.json ?? .null }
 
     /// The properties that were set since the last sync, as JSON for the body of a PATCH.
     ///
@@ -66,7 +69,8 @@ extension Model {
         return .object(object)
     }
 
-    private func object() -> [String: JSONValue] {
+    /// Returns the members of ``json``.
+    final func object() -> [String: JSONValue] {
         let source = tracking.source
         var object = source ?? [:]
         let slots = PropertyVisitor.slots(of: self)
@@ -79,30 +83,44 @@ extension Model {
 
     /// Returns whether the JSON has the current value of a property. Otherwise it has the value as it was read.
     final func isWritten(_ slot: PropertyVisitor.Slot) -> Bool {
-        if slot.property.access == .transient { return false }
-        let isNew = !tracking.hasSource && slot.property.access == .user
-        return isNew || hasOwnState(slot) || isChanged(slot)
+        isWritten(slot.property, child: slot.nestedModel, slot.nestedCollection)
+    }
+
+    /// - Parameters:
+    ///   - child: The nested model of the property.
+    ///   - collection: The nested collection of the property.
+    final func isWritten(_ property: AnyProperty, child: Model?, _ collection: CollectionCore?) -> Bool {
+        if property.access == .transient { return false }
+        let isNew = !tracking.hasSource && property.access == .user
+        return isNew || hasOwnState(property, child: child, collection)
+            || isChanged(property, child: child, collection)
     }
 
     /// Returns whether a nested model or collection may have newer state than the owner's JSON: it is synced
     /// separately.
-    private func hasOwnState(_ slot: PropertyVisitor.Slot) -> Bool {
-        if let model = slot.property.nestedModel(in: slot.value) { return model.tracking.hasSource }
-        guard let collection = slot.property.nestedCollection(in: slot.value) else { return false }
+    private func hasOwnState(_ property: AnyProperty, child: Model?, _ collection: CollectionCore?) -> Bool {
+        if let child { return child.tracking.hasSource }
+        guard let collection else { return false }
         if collection.hasContent { return true }
-        guard let source = tracking.source, case .array? = slot.property.writeKey(in: source).value(in: source) else {
+        guard let source = tracking.source, case .array? = property.writeKey(in: source).value(in: source) else {
             return false
         }
         return true
     }
 
+    /// Returns whether a property, or the nested model or collection in it, was set since the last sync. The caller
+    /// tracks the properties.
     final func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {
         if slot.property.access == .transient { return false }
+        return isChanged(slot.property, child: slot.nestedModel, slot.nestedCollection)
+    }
+
+    private func isChanged(_ property: AnyProperty, child: Model?, _ collection: CollectionCore?) -> Bool {
         // A nested object that refers back to this one does not change with it.
-        var visited: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-        if let collection = slot.nestedCollection { return collection.isDirty(visited: &visited) }
-        if let child = slot.nestedModel, !child.tracking.isVisiting, child.isDirty(visited: &visited) { return true }
-        return isDirty(slot.property)
+        lazy var visited: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+        if let collection { return collection.isDirty(visited: &visited) }
+        if let child, !child.tracking.isVisiting, child.isDirty(visited: &visited) { return true }
+        return tracking.isDirty(property)
     }
 
     /// Marks the current values as synced with the server.

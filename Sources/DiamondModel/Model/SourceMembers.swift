@@ -79,3 +79,24 @@ struct SourceMembers: Equatable {
         return JSONValue.object(left.object) == .object(right.object)
     }
 }
+
+extension SourceMembers {
+    /// Writes the members that an object does not have yet.
+    ///
+    /// - Parameter isPartial: Whether the object has members.
+    func write(to output: inout JSONWriter, in object: JSONWriter.Object, isPartial: Bool) {
+        for (name, value) in zip(names, values) where !(isPartial && output.hasMember(name, in: object)) {
+            output.beginMember(name)
+            output.write(value)
+        }
+        text?.withBytes { bytes in
+            // The text was read before.
+            guard let tape = try? JSONTape(scanning: bytes, ambiguities: .isolated) else { return }
+            for (name, value) in tape.root.members
+            where !(isPartial && output.hasMember(name.string(), in: object)) {
+                output.beginMember(name)
+                output.write(value)
+            }
+        }
+    }
+}

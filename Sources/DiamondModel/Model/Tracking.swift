@@ -104,6 +104,13 @@ struct Tracking: ~Copyable {
         dirty.append(DirtyProperty(property: property, original: Original(old)))
     }
 
+    /// Returns whether a property was set since the last sync.
+    func isDirty(_ property: AnyProperty) -> Bool {
+        let identity = ObjectIdentifier(property)
+        for index in 0..<dirty.count where dirty[index].identity == identity { return true }
+        return false
+    }
+
     enum Nesting {
         case unknown
         case absent

@@ -28,6 +28,8 @@ public class AnyProperty: @unchecked Sendable {
     @usableFromInline let onlyName: String?
     /// The names of the members in a text; empty if the property has a path, or is not in the JSON.
     let memberNames: [MemberName]
+    /// The names of the members to write; empty unless each key is one name that no other one looks like.
+    let writtenNames: [JSONName]
     /// Whether the property has no models, and keeps values that break its rules.
     @usableFromInline let isPlain: Bool
     /// Whether a change needs no checks: the property is plain, and not the id.
@@ -52,6 +54,7 @@ public class AnyProperty: @unchecked Sendable {
         onlyName = isUsual && access != .transient ? keys[0].names[0] : nil
         let isDirect = access != .transient && keys.allSatisfy { $0.names.count == 1 }
         memberNames = isDirect ? keys.map { MemberName($0.names[0]) } : []
+        writtenNames = isDirect && !keys.contains(where: \.mayLookLikeOthers) ? keys.map { JSONName($0.names[0]) } : []
         isPlain = !(hasRules && policy == .reject) && !isNested
         isQuiet = isPlain && key != idKey
     }

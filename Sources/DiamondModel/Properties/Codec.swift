@@ -9,6 +9,8 @@ public struct Codec<Value>: Sendable {
     @usableFromInline let read: @Sendable (TextElement, inout RepairLog) -> Value?
     /// Decodes a value whose parts may be objects in a text.
     let decodeItem: @Sendable (JSONItem, inout RepairLog) -> Value?
+    /// Writes the text of the JSON that `encode` returns.
+    let write: @Sendable (Value, PropertyVisitor) -> Void
 
     /// Creates a codec.
     ///
@@ -32,24 +34,28 @@ public struct Codec<Value>: Sendable {
     @usableFromInline
     init(
         logging decode: @escaping @Sendable (JSONValue, inout RepairLog) -> Value?,
-        encode: @escaping @Sendable (Value) -> JSONValue, reading read: (@Sendable (TextElement) -> Value?)? = nil
+        encode: @escaping @Sendable (Value) -> JSONValue, reading read: (@Sendable (TextElement) -> Value?)? = nil,
+        writing write: (@Sendable (Value, PropertyVisitor) -> Void)? = nil
     ) {
         self.decode = decode
         self.encode = encode
         self.read = if let read { { text, _ in read(text) } } else { { decode($0.value, &$1) } }
         decodeItem = { decode($0.value, &$1) }
+        self.write = write ?? { $1.output.write(encode($0)) }
     }
 
     /// Creates a codec of nested models, which are read from their texts.
     init(
         items decodeItem: @escaping @Sendable (JSONItem, inout RepairLog) -> Value?,
-        encode: @escaping @Sendable (Value) -> JSONValue
+        encode: @escaping @Sendable (Value) -> JSONValue,
+        writing write: @escaping @Sendable (Value, PropertyVisitor) -> Void
     ) {
         decode = { decodeItem(.value($0), &$1) }
         self.encode = encode
         // A property with models is not read in the short way.
         read = { _, _ in nil }
         self.decodeItem = decodeItem
+        self.write = write
     }
 }
 
@@ -59,7 +65,7 @@ extension Codec where Value: ModelValue {
     public static var own: Codec {
         Codec(
             logging: { json, repairs in Value(json: json, repairs: &repairs) }, encode: { $0.json },
-            reading: TextElement.reader(of: Value.self))
+            reading: TextElement.reader(of: Value.self), writing: PropertyVisitor.writer(of: Value.self))
     }
 }
 

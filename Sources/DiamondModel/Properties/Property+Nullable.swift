@@ -79,6 +79,9 @@ extension Codec {
                 var repairs = RepairLog()
                 guard let value = codec.read(text, &repairs), repairs.isClean else { return nil }
                 return .some(value)
+            },
+            writing: { value, visitor in
+                if let value { codec.write(value, visitor) } else { visitor.output.writeNull() }
             })
     }
 
@@ -90,6 +93,9 @@ extension Codec {
                 if item.isNull { return .some(nil) }
                 return codec.decodeItem(item, &repairs).map { .some($0) }
             },
-            encode: { $0.map(codec.encode) ?? .null })
+            encode: { $0.map(codec.encode) ?? .null },
+            writing: { value, visitor in
+                if let value { codec.write(value, visitor) } else { visitor.output.writeNull() }
+            })
     }
 }

@@ -67,6 +67,7 @@ extension Codec where Value: RawRepresentable & SendableMetatype, Value.RawValue
     /// A value as its raw value. A text that is only equivalent to a raw value, with other bytes, does not count.
     static var raw: Codec {
         let readRaw = TextElement.reader(of: Value.RawValue.self)
+        let write = PropertyVisitor.writer(of: Value.RawValue.self)
         return Codec(
             logging: { json, repairs in
                 guard let raw = Value.RawValue(json: json, repairs: &repairs) else { return nil }
@@ -80,6 +81,9 @@ extension Codec where Value: RawRepresentable & SendableMetatype, Value.RawValue
                     return nil
                 }
                 return value
+            },
+            writing: { value, visitor in
+                if let write { write(value.rawValue, visitor) } else { visitor.output.write(value.rawValue.json) }
             })
     }
 
@@ -95,13 +99,14 @@ extension Codec {
     static func elements<Element>(_ codec: Codec<Element>) -> Codec where Value == [Element] {
         Codec(
             logging: { json, repairs in repairs.elements(in: json, read: codec.decode) },
-            encode: { .array($0.map(codec.encode)) }, reading: { $0.elements(by: codec) })
+            encode: { .array($0.map(codec.encode)) }, reading: { $0.elements(by: codec) },
+            writing: { $1.write($0, writing: codec.write) })
     }
 
     /// Returns a codec for string dictionaries.
     static func members<Element>(_ codec: Codec<Element>) -> Codec where Value == [String: Element] {
         Codec(
             logging: { json, repairs in repairs.members(in: json, read: codec.decode) },
-            encode: { .object($0.mapValues(codec.encode)) })
+            encode: { .object($0.mapValues(codec.encode)) }, writing: { $1.write($0, writing: codec.write) })
     }
 }

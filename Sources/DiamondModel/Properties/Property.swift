@@ -162,7 +162,9 @@ extension Property where Value == Owner {
 
 extension Codec where Value: Model {
     static var nested: Codec {
-        Codec(items: { item, repairs in try? Value.nested(in: item, log: &repairs) }, encode: { $0.json })
+        Codec(
+            items: { item, repairs in try? Value.nested(in: item, log: &repairs) }, encode: { $0.json },
+            writing: { $1.write($0) })
     }
 }
 
@@ -180,7 +182,8 @@ extension Property {
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         access: Access = .user
     ) where Value == ModelCollection<Element> {
-        let codec = Codec<Value>(logging: { _, _ in nil }, encode: { $0.json })
+        let codec = Codec<Value>(
+            logging: { _, _ in nil }, encode: { $0.json }, writing: { $1.write($0.core) })
         let form = Form(
             areSame: { $0 === $1 }, areEqual: { $0.core.hasEqualModels(to: $1.core) },
             duplicate: { $0 }, collection: { $0.core })

@@ -17,6 +17,8 @@ public final class PropertyVisitor {
         case assign
         /// Sets values of a model without observers.
         case fill
+        /// Writes values as JSON text.
+        case write
     }
 
     /// A property and its value.
@@ -49,6 +51,11 @@ public final class PropertyVisitor {
     private var hasNested = false
     /// The arrays for nested collections.
     private var arrays: [NestedArray] = []
+    /// The JSON text that is being written.
+    // Unchecked, because each access only writes one part.
+    @exclusivity(unchecked) var output = JSONWriter()
+    /// The model whose values are being written.
+    var writing: WrittenModel?
 
     init(_ purpose: Purpose, model: Model? = nil) {
         self.purpose = purpose
@@ -91,12 +98,21 @@ public final class PropertyVisitor {
 
     @usableFromInline
     func visitSlowly<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
+        if purpose != .write { return visitOnce(property, with: value) }
+        write(property, with: value)
+        return value
+    }
+
+    // Apart, because it would look up the type of an optional value for each property that is written.
+    @inline(never)
+    private func visitOnce<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         switch purpose {
         case .read: return readSlowly(property, with: value)
         case .collect: slots.append(Slot(property: property, value: value))
         case .collectNested: if property.isNested { slots.append(Slot(property: property, value: value)) }
         case .fill: return newValue(of: property) ?? value
         case .assign: return assign(property, with: value)
+        case .write: break
         }
         return value
     }

@@ -41,6 +41,21 @@ extension Benchmark {
                 target: .atMost(0.5),
                 measure: { try Models.decodingStructs() }
             ),
+            Benchmark(
+                name: "model-encode",
+                method:
+                    "writing 10,000 objects of ten properties that were read as JSON text, to JSONEncoder with structs",
+                unit: "x JSONEncoder",
+                target: .atMost(0.4),
+                measuring: { try Models.encoding() }
+            ),
+            Benchmark(
+                name: "codable-encode",
+                method: "making a JSON body of 10,000 Codable structs of ten properties, to the text of JSONEncoder",
+                unit: "x JSONEncoder",
+                target: .atMost(0.5),
+                measuring: { try Models.encodingStructs() }
+            ),
         ]
 
     private static let writes = Models.Audience.allCases.map { audience in
@@ -144,6 +159,35 @@ enum Models {
         let peer = try best { check(try JSONDecoder().decode([Record].self, from: text).count) }
         func check(_ count: Int) { precondition(count == 10_000) }
         return ours / peer
+    }
+
+    static func encoding() throws -> Benchmark.Measurement {
+        let text = try Record.text(0..<10_000)
+        let records = try JSONDecoder().decode([Record].self, from: text)
+        let peer = try best { check(try JSONEncoder().encode(records).count) }
+        func ratio(_ rows: ModelCollection<Row>) throws -> Double {
+            try best { check(try rows.jsonText().count) } / peer
+        }
+        func check(_ count: Int) { precondition(count > 1_000_000) }
+        let read = try ratio(decoded(text))
+        let changed = try decoded(text)
+        for row in changed { row.rank += 1 }
+        let new = try ModelCollection<Row>(records.map(Row.init(new:)))
+        return try Benchmark.Measurement(
+            value: read,
+            notes: [
+                String(format: "with a changed property: %.2f; new objects: %.2f", ratio(changed), ratio(new))
+            ])
+    }
+
+    static func encodingStructs() throws -> Benchmark.Measurement {
+        let records = (0..<10_000).map(Record.init)
+        let peer = try best { check(try JSONEncoder().encode(records).count) }
+        let ours = try best { check(try RequestBody.json(encoding: records).jsonValue == nil ? 0 : 1) }
+        let bytes = try best { check(try RequestBody.json(encoding: records).encoded().count) }
+        func check(_ count: Int) { precondition(count > 0) }
+        return Benchmark.Measurement(
+            value: ours / peer, notes: [String(format: "with the bytes in canonical form: %.2f", bytes / peer)])
     }
 
     /// Reads a text into a new collection.

@@ -89,6 +89,20 @@ final class Row: Model {
     }
 
     static func make(_ id: Int) throws -> Row { try Row(json: Record(id).json) }
+
+    /// Creates a new object, which the server does not know.
+    convenience init(new record: Record) {
+        self.init()
+        name = record.name
+        group = record.group
+        rank = record.rank
+        isOpen = record.isOpen
+        size = record.size
+        notes = record.notes
+        created = Date(timeIntervalSince1970: record.created)
+        author = record.author
+        answers = record.answers
+    }
 }
 
 /// The values of a row, for a decoder of structs. Neither names nor ranks are in the order of the ids.
