@@ -96,7 +96,7 @@ extension Parameters {
     /// - Throws: ``RequestError/Code-swift.struct/malformedParameter`` if the value is not encoded as an object, or
     ///   cannot be encoded.
     public init(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws(RequestError) {
-        let object = try JSONValue(encoding: value, using: encoder)
+        let object = try JSONValue(parameters: value, using: encoder)
         guard case .object(let members) = object else {
             let message = "a value of type \(type(of: value)) is encoded as \(object.kind): parameters need an object"
             throw RequestError(.malformedParameter, message)
@@ -108,13 +108,13 @@ extension Parameters {
 
 extension JSONValue {
     /// Encodes a value for parameters.
-    fileprivate init(encoding value: some Encodable, using encoder: JSONEncoder) throws(RequestError) {
-        let text: Data
-        do { text = try encoder.encode(value) } catch {
+    fileprivate init(parameters value: some Encodable, using encoder: JSONEncoder) throws(RequestError) {
+        do { try self.init(encoding: value, using: encoder) } catch let error as JSONError {
+            throw RequestError(error)
+        } catch {
             let message = "a value of type \(type(of: value)) cannot be encoded as parameters: \(error.place)"
             throw RequestError(.malformedParameter, message)
         }
-        self = try .read(text)
     }
 }
 

@@ -68,11 +68,15 @@ public indirect enum RequestBody: Hashable, Sendable {
 
     /// Returns a body with the JSON of an encodable value.
     ///
+    /// `encode(to:)` of a type may run twice, if only `JSONEncoder` itself can encode it.
+    ///
     /// - Throws: `EncodingError`, or ``RequestError/Code-swift.struct/ambiguousJSON`` for a number no double holds.
     public static func json(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws
         -> RequestBody
     {
-        .json(try JSONValue.read(try encoder.encode(value)))
+        do { return .json(try JSONValue(encoding: value, using: encoder)) } catch let error as JSONError {
+            throw RequestError(error)
+        }
     }
 
     /// The value of a `json(_:)` or ``jsonText(_:)`` body.
