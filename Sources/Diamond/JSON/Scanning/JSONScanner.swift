@@ -139,7 +139,9 @@ struct JSONScanner {
     }
 
     private mutating func checkNames(of object: JSONElement) {
-        guard object.count > 1, !shapes.areNamesUnique(in: object, entries: entries),
+        // The object of a whole text shares its names with no other one.
+        let isAlone = open < 0
+        guard object.count > 1, isAlone || !shapes.areNamesUnique(in: object, entries: entries),
             let (name, value) = object.repeatedMember()
         else { return }
         // The first ambiguity in the text counts. The name is known to be one after its value.

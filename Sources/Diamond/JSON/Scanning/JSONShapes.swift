@@ -3,12 +3,13 @@
 /// The number of a shape is kept in the entry of the first name, whose span is not needed. An object alone has none.
 struct JSONShapes {
     private(set) var count = 0
-    /// The indices of earlier objects without repeated names.
-    private var objects: [Int?] = Array(repeating: nil, count: 64)
+    /// The indices of earlier objects without repeated names; empty before the first.
+    private var objects: [Int?] = []
 
     /// Whether the names of an object differ. If an earlier one has the same names, both get its shape.
     @inline(__always)
     mutating func areNamesUnique(in object: JSONElement, entries: UnsafeMutablePointer<JSONEntry>) -> Bool {
+        if objects.isEmpty { objects = Array(repeating: nil, count: 64) }
         let slot = (object.count &* 31 &+ object.firstName.text.count) & 63
         let index = object.entry - UnsafePointer(entries)
         guard let earlier = objects[slot],
@@ -27,7 +28,7 @@ struct JSONShapes {
     }
 
     /// Forgets the earlier objects, because their entries are removed.
-    mutating func removeObjects() { objects = Array(repeating: nil, count: 64) }
+    mutating func removeObjects() { objects = [] }
 }
 
 extension JSONElement {
