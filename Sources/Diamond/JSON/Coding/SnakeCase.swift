@@ -8,19 +8,35 @@ enum SnakeCase {
     /// Returns a name as `convertToSnakeCase` converts it.
     static func snakeCased(_ name: String) -> String { snakeCasedWords(name) ?? snakeCasedByFoundation(name) }
 
-    /// Returns the name of words of lowercase ASCII letters that may end with digits; `nil` for other names.
+    /// Returns the name of ASCII letters, digits and underscores; `nil` for other names.
+    ///
+    /// The underscores at both ends stay. Words are lowercase. In all words but the first, each letter that does not
+    /// follow another letter is a capital.
     private static func camelCasedWords(_ name: String) -> String? {
-        let words = name.utf8.split(separator: UInt8(ascii: "_"), omittingEmptySubsequences: false)
-        guard let first = words.first, words.allSatisfy(isWord) else { return nil }
-        var bytes = Array(first)
-        for word in words.dropFirst() { bytes += [word[word.startIndex] - 0x20] + word.dropFirst() }
-        return String(decoding: bytes, as: UTF8.self)
+        let bytes = Array(name.utf8)
+        guard bytes.allSatisfy({ $0 == underscore || isLetter($0) || isDigit($0) }) else { return nil }
+        guard let first = bytes.firstIndex(where: { $0 != underscore }),
+            let last = bytes.lastIndex(where: { $0 != underscore })
+        else { return name }
+        let words = bytes[first...last].split(separator: underscore)
+        if words.count == 1 { return name }
+        var result = Array(bytes[..<first])
+        for (index, word) in words.enumerated() { result += index == 0 ? word.map(lowercased) : capitalized(word) }
+        return String(decoding: result + bytes[(last + 1)...], as: UTF8.self)
     }
 
-    private static func isWord(_ bytes: Substring.UTF8View.SubSequence) -> Bool {
-        let digits = bytes.drop { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
-        return digits.startIndex > bytes.startIndex
-            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    private static let underscore = UInt8(ascii: "_")
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+    private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    private static func lowercased(_ byte: UInt8) -> UInt8 { isLetter(byte) ? byte | 0x20 : byte }
+
+    private static func capitalized(_ word: ArraySlice<UInt8>) -> [UInt8] {
+        var isFirst = true
+        return word.map { byte in
+            defer { isFirst = !isLetter(byte) }
+            return isLetter(byte) && isFirst ? byte & 0xDF : lowercased(byte)
+        }
     }
 
     /// Returns the only key of an object with one member.

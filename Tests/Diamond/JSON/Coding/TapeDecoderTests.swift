@@ -118,6 +118,18 @@ import Testing
         }
     }
 
+    @Test func `a name in snake case becomes that of JSONDecoder`() throws {
+        let decoder = Settings.snake.decoder
+        var random = SplitMix(state: Effort.seed)
+        let characters = Array("__aaBz19-'é")
+        let names = (0..<500).map { _ in String((0..<random.below(10)).map { _ in characters[random.below(11)] }) }
+        for name in names + ["__", "_", "ID", "_id_", "user_ID_2b", "a__b", "HTTP_url", "x_1Y"] {
+            let text = try JSONEncoder().encode([name: 1])
+            let read = try #require(decoder.tapedValue(of: Names.self, from: text))
+            #expect(try read.names == decoder.decode(Names.self, from: text).names, "\(name)")
+        }
+    }
+
     @Test(arguments: [
         #"{"list":[{"id":1,"name":2}],"grid":[],"table":{}}"#, #"{"list":[null,{}],"grid":[],"table":{}}"#,
         #"{"list":[],"grid":[[1,null]],"table":{}}"#, #"{"list":[],"grid":[],"table":{"a":300.5}}"#, "[]", "null", "{",
@@ -148,6 +160,14 @@ import Testing
         partial.assumesTopLevelDictionary = true
         for decoder in [relaxed, partial, Subclass()] {
             #expect(decoder.tapedValue(of: [String: Int].self, from: Data("{}".utf8)) == nil)
+        }
+    }
+
+    private struct Names: Decodable {
+        let names: [String]
+
+        init(from decoder: any Decoder) throws {
+            names = try decoder.container(keyedBy: Samples.AnyKey.self).allKeys.map(\.stringValue)
         }
     }
 
