@@ -50,6 +50,10 @@ extension CollectionCore {
             if !rejected.isEmpty { rejected = [] }
             var models: [Model] = []
             var seen = Set<ModelID>(minimumCapacity: values.count)
+            if order.first == nil {
+                models.reserveCapacity(values.count)
+                context?.reserve(values.count)
+            }
             read(
                 values[...], readers: readers, isFirst: { id, _ in seen.insert(id).inserted },
                 refused: { json, error in member(refusing: json, because: error).map { models.append($0) } },

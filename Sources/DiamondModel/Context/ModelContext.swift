@@ -184,6 +184,9 @@ public final class ModelContext: Observable {
 
     private subscript(type: Model.Type, id: ModelID) -> Model? { live(at: ModelKey(type, id)) }
 
+    /// Reserves memory for a number of new live instances.
+    func reserve(_ count: Int) { models.reserveCapacity(models.count + count) }
+
     func live(at key: ModelKey) -> Model? { models[key]?.takeUnretainedValue() }
 
     private func key(of model: Model, _ id: ModelID) -> ModelKey { ModelKey(type(of: model), id) }

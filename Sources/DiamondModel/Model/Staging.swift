@@ -72,6 +72,8 @@ final class Staging {
 
     /// Forgets everything, to be used for another object.
     func reset() {
+        // Most objects have nothing nested.
+        if newModels.isEmpty, writes.isEmpty, claims.isEmpty, violations.isEmpty { return }
         claims = [:]
         newModels = []
         writes = []

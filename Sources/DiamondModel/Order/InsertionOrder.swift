@@ -5,6 +5,8 @@
 struct InsertionOrder {
     private(set) unowned(unsafe) var first: Entry?
     private(set) unowned(unsafe) var last: Entry?
+    /// The number of entries that were inserted or removed so far.
+    private(set) var changes = 0
 
     private static let end: Int64 = 1 << 62
     private static let stride: Int64 = 1 << 20
@@ -13,6 +15,7 @@ struct InsertionOrder {
 
     /// Inserts an entry before another, or at the end.
     mutating func insert(_ entry: Entry, before next: Entry?) {
+        changes += 1
         let previous = next == nil ? last : next?.previous
         entry.previous = previous
         entry.next = next
@@ -22,6 +25,7 @@ struct InsertionOrder {
     }
 
     mutating func remove(_ entry: Entry) {
+        changes += 1
         if let previous = entry.previous { previous.next = entry.next } else { first = entry.next }
         if let next = entry.next { next.previous = entry.previous } else { last = entry.previous }
         entry.previous = nil

@@ -26,6 +26,9 @@ final class PageApplication {
     private var rest: ArraySlice<JSONItem>
     /// The models of the applied items, in their order; of those that are not placed among others, only new ones.
     var models: [Model] = []
+    /// The number of changes of the insertion order that follows from the pieces so far. The app has changed the order
+    /// if there were others.
+    var orderChanges = 0
     /// The number of rows that the current piece may still remove.
     var removals = 0
     /// Whether the rows that the page does not have were removed.
@@ -105,6 +108,9 @@ extension CollectionCore {
         if application?.time != time {
             // A page that cannot be applied changes nothing.
             guard let place = try? place(of: page, for: load) else { return }
+            let count = max(0, indexes.count - entries.count)
+            reserveEntries(entries.count + count)
+            context.reserve(count)
             application = PageApplication(page.content, indexes: indexes, at: place, time: time)
         }
         while isCurrent(), let application, application.time == time, !application.isComplete {
@@ -146,7 +152,10 @@ extension CollectionCore {
     /// Applies a piece of a page that replaces the content: merges and places the next items, or removes rows that the
     /// page does not have.
     private func applyContent(of application: PageApplication) {
-        if application.isAtStart, !rejected.isEmpty { rejected = [] }
+        if application.isAtStart {
+            application.orderChanges = order.changes
+            if !rejected.isEmpty { rejected = [] }
+        }
         let items = application.takeItems()
         confirming {
             if items.isEmpty { return removeOthers(of: application) }
@@ -165,13 +174,16 @@ extension CollectionCore {
         var next = nextEntry(of: application)
         application.models.append(model)
         guard let entry = entry(of: model) else {
+            application.orderChanges += 1
             return insert(revivedEntry(of: model) ?? Entry(model, in: self), at: .before(next), reason: .added)
         }
         while let other = next, other !== entry, application.removals > 0, isOther(other.model, than: application) {
             next = other.next
             remove(other, of: application)
         }
-        if entry !== next || entry.isPinned { move(entry, before: entry === next ? entry.next : next) }
+        if entry !== next || entry.isPinned {
+            move(entry, before: entry === next ? entry.next : next, of: application)
+        }
     }
 
     /// The entry after that of the last item in the insertion order.
@@ -180,7 +192,8 @@ extension CollectionCore {
         return order.first
     }
 
-    private func move(_ entry: Entry, before next: Entry?) {
+    private func move(_ entry: Entry, before next: Entry?, of application: PageApplication) {
+        application.orderChanges += 2
         removeRow(of: entry, reason: .moved)
         order.remove(entry)
         order.insert(entry, before: next)
@@ -194,6 +207,7 @@ extension CollectionCore {
 
     private func remove(_ entry: Entry, of application: PageApplication) {
         remove(entry)
+        application.orderChanges += 1
         application.removals -= 1
     }
 
@@ -204,35 +218,24 @@ extension CollectionCore {
             if isOther(entry.model, than: application) {
                 remove(entry, of: application)
             } else if entry.isPinned {
-                move(entry, before: next)
+                move(entry, before: next, of: application)
             }
         }
         application.hasRemovedOthers = next == nil
     }
 
-    /// Takes the order of a page whose pieces were applied, unless the app has changed it between two of them.
+    /// Takes the order of a page whose pieces were applied. Only if the app has changed the order between two of them,
+    /// it is not known.
     private func completeContent(of application: PageApplication) {
-        // The app has removed the others meanwhile.
-        let models = application.models.filter { entry(of: $0) != nil }
-        var next = order.first
-        var isInOrder = models.allSatisfy { model in
-            defer { next = next?.next }
-            return next?.model === model && next?.isPinned == false
-        }
-        var unsaved: [Model] = []
-        while isInOrder, let entry = next {
-            isInOrder = isUnsaved(entry.model, at: application.time) && !entry.isPinned
-            unsaved.append(entry.model)
-            next = entry.next
-        }
-        if !isInOrder {
-            unsaved = unsavedModels(notIn: models)
-            replaceMembers(models + unsaved)
-        }
-        if unsaved.isEmpty, models.count == application.models.count {
-            hasChangedMembers = false
+        if application.orderChanges == order.changes {
+            hasChangedMembers = nextEntry(of: application) != nil
+            if hasChangedMembers { syncedIDs = application.models.map(\.untrackedID) }
             return
         }
+        // The app has removed the others.
+        let models = application.models.filter { entry(of: $0) != nil }
+        let unsaved = unsavedModels(notIn: models)
+        replaceMembers(models + unsaved)
         let synced = application.models.map(\.untrackedID).filter { !isGone($0) }
         hasChangedMembers = !unsaved.isEmpty || models.count < synced.count
         if hasChangedMembers { syncedIDs = synced }

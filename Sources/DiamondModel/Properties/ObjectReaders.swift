@@ -30,7 +30,7 @@ final class ObjectReaders {
     }
 
     /// Reads a new model's values, except the arrays of nested collections.
-    func read(_ object: ObjectMembers, into model: Model, log: RepairLog) -> PropertyVisitor.Reading {
+    func read(_ object: ObjectMembers, into model: Model, log: consuming RepairLog) -> PropertyVisitor.Reading {
         let type = ObjectIdentifier(type(of: model))
         let visitor = take(type)
         defer {

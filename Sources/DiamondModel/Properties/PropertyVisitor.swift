@@ -168,7 +168,7 @@ extension PropertyVisitor {
     }
 
     /// Reads a new model's values, except the arrays of nested collections.
-    func read(_ object: ObjectMembers, into model: Model, log: RepairLog) -> Reading {
+    func read(_ object: ObjectMembers, into model: Model, log: consuming RepairLog) -> Reading {
         self.object = object
         self.log = log
         values = object.values
