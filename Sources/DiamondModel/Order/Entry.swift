@@ -3,32 +3,34 @@ final class Entry: OwnerLink {
     /// The collection; `nil` when it was released, and for a removed model after the commit. The collection sets it.
     unowned(unsafe) private(set) var owner: CollectionCore?
 
+    // Unchecked, because a list is arranged with many accesses of each row, and each only reads or stores one part.
+
     // In the insertion order.
-    var label: Int64 = 0
-    unowned(unsafe) var previous: Entry?
-    unowned(unsafe) var next: Entry?
+    @exclusivity(unchecked) var label: Int64 = 0
+    @exclusivity(unchecked) unowned(unsafe) var previous: Entry?
+    @exclusivity(unchecked) unowned(unsafe) var next: Entry?
 
     /// The chunk with the current row; `nil` for a filtered model.
-    unowned(unsafe) var chunk: RowList.Chunk?
+    @exclusivity(unchecked) unowned(unsafe) var chunk: RowList.Chunk?
     /// The chunk with the row at the last commit. It may be gone if all rows were rearranged since.
-    private var placeBefore: Unmanaged<RowList.Chunk>?
+    @exclusivity(unchecked) private var placeBefore: Unmanaged<RowList.Chunk>?
     /// The functions that tell whether a model has the values that the sort keys had when the row was placed by index,
     /// regardless of the sort order; `nil` for a sort key whose values are not known, and for other rows.
     var pin: [((Model) -> Bool)?]?
     /// Whether the row has neither left nor entered since the last commit.
-    private(set) var isStill = false
+    @exclusivity(unchecked) private(set) var isStill = false
     /// Whether the row may be out of order, because changes of the model are being reported.
     var isWaiting = false
     /// Whether a change of the model was reported, and the row was not updated yet.
     var isChanged = false
     /// Whether the model is in the collection. A removed entry exists until the commit.
-    var isMember = true
-    var isTouched = false
-    var isUpdated = false
+    @exclusivity(unchecked) var isMember = true
+    @exclusivity(unchecked) var isTouched = false
+    @exclusivity(unchecked) var isUpdated = false
     /// A number that a comparison of all rows uses; -1 between such comparisons.
     var mark: Int32 = -1
     /// The reason for the last change of the row.
-    var reason = ChangeReason.added
+    @exclusivity(unchecked) var reason = ChangeReason.added
 
     init(_ model: Model, in core: CollectionCore) {
         owner = core
