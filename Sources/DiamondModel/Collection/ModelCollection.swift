@@ -92,7 +92,7 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
     }
 
     /// Whether a loaded page of more than 500 rows is applied at once, in one change set. `false`, the default, applies
-    /// it in pieces of at most 250 rows, between which other work of the isolation domain runs. Each piece is a change
+    /// it in pieces of at most 150 rows, between which other work of the isolation domain runs. Each piece is a change
     /// set.
     public var appliesPagesAtOnce: Bool {
         get { core.appliesPagesAtOnce }

@@ -4,7 +4,7 @@ import Diamond
 /// between them.
 final class PageApplication {
     /// The maximum number of rows of a piece. Adding as many to a long, sorted list takes a few milliseconds.
-    static let pieceSize = 250
+    static let pieceSize = 150
 
     /// The place of the items in the collection.
     enum Place {
