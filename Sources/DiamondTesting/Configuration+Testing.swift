@@ -21,7 +21,7 @@ extension Engine.Configuration {
         // Retains the store, whose directory is needed as long as the engine.
         now = { withExtendedLifetime(store) { clock.date } }
         // The queue waits by the test's clock, too.
-        uptime = { Int64(clock.date.timeIntervalSince1970 * 1000) }
+        uptime = { clock.uptime }
         retry = .never
         // Independent of the machine's network.
         reachability = ConstantReachability()

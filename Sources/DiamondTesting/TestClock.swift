@@ -1,3 +1,4 @@
+package import Diamond
 import DiamondSQLite
 public import Foundation
 
@@ -57,6 +58,12 @@ public final class TestClock: Clock {
 
     /// The current date of the clock.
     public var date: Date { begin + TimeInterval(now.sinceBegin / .seconds(1)) }
+
+    /// ``date``, as an engine stores it.
+    package var wallTime: WallTime { WallTime(date) }
+
+    /// The time that a queue takes for the machine's.
+    package var uptime: Uptime { Uptime(rawValue: wallTime.rawValue) }
 
     /// The remaining times of the sleeping tasks, the shortest first.
     public var sleeping: [Duration] {

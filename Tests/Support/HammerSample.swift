@@ -21,7 +21,7 @@ package struct HammerSample {
             status: 200,
             headerBlock: Data("X-Version: \(version)\n".utf8),
             body: body(version),
-            storedAt: Int64(Date().timeIntervalSince1970 * 1000),
+            storedAt: WallTime.now,
             initialAge: 0,
             lifetime: number % 3 == 0 ? 1 : nil,
             flags: number % 2 == 0 ? .hasValidator : []

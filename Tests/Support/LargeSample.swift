@@ -18,7 +18,7 @@ package struct LargeSample {
             status: 200,
             headerBlock: Data("ETag: \"\(version)\"\n".utf8),
             body: Self.body(version),
-            storedAt: Int64(Date().timeIntervalSince1970 * 1000),
+            storedAt: WallTime.now,
             initialAge: 0,
             lifetime: nil,
             flags: number % 2 == 0 ? .hasValidator : []

@@ -1,3 +1,4 @@
+package import Diamond
 import DiamondSQLite
 package import Foundation
 
@@ -10,8 +11,7 @@ package final class ManualClock: Sendable {
 
     package var now: Date { time.withLock { $0 } }
 
-    /// Milliseconds since 1970.
-    package var milliseconds: Int64 { Int64(now.timeIntervalSince1970 * 1000) }
+    package var wallTime: WallTime { WallTime(now) }
 
     package func advance(by seconds: Double) { time.withLock { $0 += seconds } }
 }

@@ -11,7 +11,7 @@ import Testing
 
     /// Records a download with a part of 5 MiB.
     private func record(_ url: String, age: Int64 = 0) async throws -> KeptDownload {
-        let now = Int64(Date().timeIntervalSince1970 * 1000) - age
+        let now = WallTime.now - age
         let cache = try Cache(cachectl.temporary.store)
         let form = try CanonicalForm(of: Request(url), rules: cache.rules)
         let part = PartFile.name(isKept: true)

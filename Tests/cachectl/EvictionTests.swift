@@ -98,7 +98,7 @@ import Testing
 
     @Test func `uses the bound that a program has recorded if none is given`() async throws {
         let cache = try Cache(cachectl.temporary.store, diskCapacity: 400 << 20)
-        cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: 0, cache.rules))
+        cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: WallTime(rawValue: 0), cache.rules))
         await cache.flush()
         let planned = try #require(try await cachectl.object("evict", "--dry-run") as? [String: Int])
         let bound = try #require(planned["bound"])
@@ -109,7 +109,7 @@ import Testing
 
     @Test func `does not change the bound that a program has recorded`() async throws {
         let cache = try Cache(cachectl.temporary.store, diskCapacity: 64 << 20)
-        cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: 0, cache.rules))
+        cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: WallTime(rawValue: 0), cache.rules))
         await cache.flush()
         _ = try await cachectl("send", SampleServer.shared.base + "/wire/bytes/500", "--max-age", "60")
         #expect(try cache.recordedCapacity() == 64 << 20)

@@ -8,7 +8,7 @@ import Testing
 @Suite("cachectl list and stats", .timeLimit(.minutes(5))) struct ListingTests {
     let cachectl = Shell()
     /// One time for the whole test, because an hour or a day may begin while it runs.
-    private let begin = Int64(Date().timeIntervalSince1970 * 1000)
+    private let begin = WallTime.now
 
     private func fill() async throws {
         try await cachectl.store([
@@ -104,7 +104,7 @@ import Testing
     private func count(_ body: (inout CacheCounts) -> Void, daysAgo: Int64) async throws {
         let now = begin - daysAgo * 86_400_000
         let cache = try Cache(cachectl.temporary.store, now: { now })
-        var counts = CacheCounts(hour: now / 3_600_000)
+        var counts = CacheCounts(hour: now.hour)
         body(&counts)
         let written = counts
         cache.writer.count(in: counts.hour) { $0 = written }

@@ -11,7 +11,7 @@ import Testing
     /// Stores a complete response and two partial ones: one that a transfer can resume, and one that was abandoned an
     /// hour ago.
     private func fill() async throws {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallTime.now
         try await cachectl.store([StoredEntry(url: "https://h/whole")])
         for (name, age, flags) in [("kept", 0, StoredResponse.Flags.hasValidator), ("left", 3_700_000, [])] {
             let cache = try Cache(cachectl.temporary.store, now: { now - Int64(age) })

@@ -217,7 +217,8 @@ import Testing
         let cache = try Cache(
             cachectl.temporary.store,
             seal: AESGCMSeal(key: Self.newKey, id: "2026", olderKeys: ["2025": Self.key]), memoryCapacity: 0)
-        cache.store(try StoredEntry(url: "http://h/newer-path").cacheEntry(storedAt: 1, cache.rules))
+        cache.store(
+            try StoredEntry(url: "http://h/newer-path").cacheEntry(storedAt: WallTime(rawValue: 1), cache.rules))
         await cache.flush()
     }
 

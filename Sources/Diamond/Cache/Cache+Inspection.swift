@@ -48,7 +48,7 @@ extension Cache {
     package func partPreview(
         of key: RequestKey,
         request: [UInt8],
-        at now: Int64
+        at now: WallTime
     ) throws(CacheError) -> StoredPartPreview? {
         guard let body = try part(key, request: request), !body.stored.flags.contains(.variants),
             let part = StoredPart(body.stored, count: body.size, now: now), !part.range.isEmpty
@@ -83,7 +83,7 @@ extension Cache {
     /// - Parameter days: the number of days, 30 by default, 400 at most. The store keeps the last 9,600 hours in which
     ///   something happened.
     public func statistics(days: Int = 30) throws(CacheError) -> [CacheCounts] {
-        let first = CacheCounts.hour(of: now()) - Int64(max(0, min(days, 400))) * 24
+        let first = now().hour - Int64(max(0, min(days, 400))) * 24
         return try file.read { (connection) throws(SQLiteError) in try CacheTable.hours(from: first, on: connection) }
     }
 }

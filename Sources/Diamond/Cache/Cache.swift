@@ -22,7 +22,7 @@ public final class Cache: Sendable {
     let changesOnDisk = Broadcast<ChangedNames?>()
     private let pressure: MemoryPressure
     let activity: Activity
-    let now: @Sendable () -> Int64
+    let now: @Sendable () -> WallTime
     /// The reasons that have been reported, each once.
     private let reportedReasons = Guarded<Set<UnreadableReason>>([])
     /// The rules that make this store's keys.
@@ -39,7 +39,7 @@ public final class Cache: Sendable {
     ///   - seal: the seal of the files; `nil` stores them in clear.
     ///   - compresses: whether bodies of text are compressed, in builds with the trait `Compression`.
     ///   - create: whether a missing directory or file is created, and a damaged file replaced.
-    ///   - now: returns the time in milliseconds since 1970.
+    ///   - now: returns the current time.
     ///   - uptime: returns the nanoseconds of a monotonic clock.
     ///   - writeDelay: the longest time that a new entry waits for others, to share a transaction with them.
     /// - Throws: ``CacheError``, whose message names the remedy.
@@ -51,7 +51,7 @@ public final class Cache: Sendable {
         memoryCapacity: Int = defaultMemoryCapacity,
         diskCapacity: Int64 = defaultDiskCapacity,
         create: Bool = true,
-        now: @escaping @Sendable () -> Int64 = { Date().milliseconds },
+        now: @escaping @Sendable () -> WallTime = { .now },
         uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
         writeDelay: Duration = .milliseconds(10)
     ) throws(CacheError) {
@@ -240,10 +240,10 @@ public final class Cache: Sendable {
         of stored: StoredResponse,
         bytes: Int? = nil,
         under key: RequestKey,
-        at now: Int64? = nil
+        at now: WallTime? = nil
     ) {
         let now = now ?? self.now()
-        writer.count(CacheAccess(.hit, of: stored, under: key, at: now), in: CacheCounts.hour(of: now)) { counts in
+        writer.count(CacheAccess(.hit, of: stored, under: key, at: now), in: now.hour) { counts in
             switch source {
             case .stale: counts.staleHits += 1
             case .revalidated: counts.revalidations += 1
@@ -255,7 +255,7 @@ public final class Cache: Sendable {
         }
     }
 
-    package func countMiss() { writer.count(in: CacheCounts.hour(of: now())) { $0.misses += 1 } }
+    package func countMiss() { writer.count(in: now().hour) { $0.misses += 1 } }
 
     /// Returns after everything stored before is on disk, or has been reported as failed.
     ///

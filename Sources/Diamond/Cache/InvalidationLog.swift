@@ -4,14 +4,11 @@ import Synchronization
 /// The recent invalidations, erasures and logouts, numbered by one counter.
 ///
 /// A response that was requested before an invalidation and arrives after it is as old as the invalidated entry.
-/// Callers read the instant (``now``) when they resolve a request, look up its stored response and start its exchange.
-/// Later they query the log for changes since that instant. If the log no longer has all of them, it returns `true`.
+/// Callers read the ``position`` when they resolve a request, look up its stored response and start its exchange.
+/// Later they query the log for changes since that position. If the log no longer has all of them, it returns `true`.
 final class InvalidationLog: Sendable {
-    /// The number of changes until a moment.
-    typealias Instant = Int
-
     private struct Change<Subject> {
-        let instant: Instant
+        let position: LogPosition
         let subject: Subject
     }
 
@@ -32,7 +29,7 @@ final class InvalidationLog: Sendable {
 
     /// The changes. Each kind has its own log, so that many invalidations do not look as if everything had been erased.
     private struct State {
-        var count = 0
+        var position = LogPosition.start
         var erasures = RecentLog<Change<Selection>>()
         var invalidations = RecentLog<Change<Selection>>()
         var logouts = RecentLog<Change<String>>()
@@ -40,12 +37,12 @@ final class InvalidationLog: Sendable {
 
     private let announcements = Broadcast<CacheInvalidation>()
     private let state = Guarded(State())
-    /// The state's count, outside the lock because every request reads it.
+    /// The count of the state's position, outside the lock because every request reads it.
     private let count = Atomic(0)
     private let change = Atomic<Int64>(-1)
 
-    /// The current instant.
-    var now: Instant { count.load(ordering: .acquiring) }
+    /// The current end of the log.
+    var position: LogPosition { LogPosition(count: count.load(ordering: .acquiring)) }
 
     /// The number of the newest change of the store that this process knows; `nil` without a store.
     var knownChange: Int64? {
@@ -59,8 +56,8 @@ final class InvalidationLog: Sendable {
     /// Adds an erasure or invalidation by the app.
     func add(_ selection: CacheSelection, isErasure: Bool) {
         let selection = Selection(content: selection, reachesOtherQueries: false)
-        append { state, instant in
-            let change = Change(instant: instant, subject: selection)
+        append { state, position in
+            let change = Change(position: position, subject: selection)
             if isErasure { state.erasures.append(change) } else { state.invalidations.append(change) }
         }
     }
@@ -68,12 +65,12 @@ final class InvalidationLog: Sendable {
     /// Adds the change of a resource by an unsafe request (RFC 9111 section 4.4).
     func addChange(of url: String) {
         let selection = Selection(content: .url(url), reachesOtherQueries: true)
-        append { $0.invalidations.append(Change(instant: $1, subject: selection)) }
+        append { $0.invalidations.append(Change(position: $1, subject: selection)) }
     }
 
     /// Adds the logout of an identity.
     func addLogout(of identity: String) {
-        append { $0.logouts.append(Change(instant: $1, subject: identity)) }
+        append { $0.logouts.append(Change(position: $1, subject: identity)) }
     }
 
     // MARK: Observers
@@ -91,35 +88,35 @@ final class InvalidationLog: Sendable {
 
     // MARK: Recording
 
-    private func append(_ change: (inout State, Instant) -> Void) {
+    private func append(_ change: (inout State, LogPosition) -> Void) {
         state.withLock { state in
-            change(&state, state.count)
-            state.count += 1
-            count.store(state.count, ordering: .releasing)
+            change(&state, state.position)
+            state.position = LogPosition(count: state.position.count + 1)
+            count.store(state.position.count, ordering: .releasing)
         }
     }
 
-    /// Whether a subject was invalidated or erased since an instant.
-    func includes(_ subject: CacheSubject, since instant: Instant, onlyErasures: Bool = false) -> Bool {
-        guard now != instant else { return false }
+    /// Whether a subject was invalidated or erased since a position.
+    func includes(_ subject: CacheSubject, since position: LogPosition, onlyErasures: Bool = false) -> Bool {
+        guard self.position != position else { return false }
         return state.withLock { state in
-            Self.contains(state.erasures, since: instant) { $0.includes(subject) }
-                || !onlyErasures && Self.contains(state.invalidations, since: instant) { $0.includes(subject) }
+            Self.contains(state.erasures, since: position) { $0.includes(subject) }
+                || !onlyErasures && Self.contains(state.invalidations, since: position) { $0.includes(subject) }
         }
     }
 
-    /// Whether an identity was logged out since an instant; `false` for no identity.
-    func hasLogout(of identity: String?, since instant: Instant) -> Bool {
-        guard let identity, now != instant else { return false }
-        return state.withLock { Self.contains($0.logouts, since: instant) { $0.isExactly(identity) } }
+    /// Whether an identity was logged out since a position; `false` for no identity.
+    func hasLogout(of identity: String?, since position: LogPosition) -> Bool {
+        guard let identity, self.position != position else { return false }
+        return state.withLock { Self.contains($0.logouts, since: position) { $0.isExactly(identity) } }
     }
 
     private static func contains<Subject>(
         _ log: RecentLog<Change<Subject>>,
-        since instant: Instant,
+        since position: LogPosition,
         where predicate: (Subject) -> Bool
     ) -> Bool {
-        log.contains(where: { predicate($0.subject) }, since: { $0.instant >= instant })
+        log.contains(where: { predicate($0.subject) }, since: { $0.position >= position })
     }
 }
 

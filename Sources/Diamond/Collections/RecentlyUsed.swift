@@ -5,7 +5,7 @@
 struct RecentlyUsed<Key: Hashable, Value> {
     private struct Entry {
         var value: Value
-        var lastUse: Int64
+        var lastUse: EngineTime
     }
 
     private let capacity: Int
@@ -33,9 +33,9 @@ struct RecentlyUsed<Key: Hashable, Value> {
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - now: the milliseconds of a monotonic clock.
+    ///   - now: the current time.
     ///   - body: the closure.
-    mutating func withValue<Result>(of key: Key, at now: Int64, _ body: (inout Value) -> Result) -> Result {
+    mutating func withValue<Result>(of key: Key, at now: EngineTime, _ body: (inout Value) -> Result) -> Result {
         guard let index = entries.index(forKey: key) else {
             makeRoom()
             var entry = Entry(value: initial(), lastUse: now)

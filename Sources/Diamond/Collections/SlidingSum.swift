@@ -17,21 +17,21 @@ struct SlidingSum: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - value: the value.
-    ///   - now: the milliseconds of a monotonic clock. An earlier time than the last counts as the last.
-    mutating func add(_ value: Int, at now: Int64) {
+    ///   - now: the current time. An earlier time than the last counts as the last.
+    mutating func add(_ value: Int, at now: EngineTime) {
         advance(to: now)
         slices[index(of: newest)] += value
     }
 
-    mutating func sum(at now: Int64) -> Int {
+    mutating func sum(at now: EngineTime) -> Int {
         advance(to: now)
         return slices.reduce(0, +)
     }
 
     mutating func removeAll() { slices = slices.map { _ in 0 } }
 
-    private mutating func advance(to now: Int64) {
-        let slice = now / sliceLength
+    private mutating func advance(to now: EngineTime) {
+        let slice = now.rawValue / sliceLength
         guard slice > newest else { return }
         let passed = min(slice - newest, Int64(Self.sliceCount))
         for number in (slice - passed + 1)...slice { slices[index(of: number)] = 0 }

@@ -33,7 +33,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
     ///
     /// - Parameters:
     ///   - waiter: the caller. The operation has the highest priority of its callers.
-    ///   - instant: the ``Flight/startedAt`` of a new flight.
+    ///   - position: the ``Flight/startedAt`` of a new flight.
     ///   - isCurrent: whether a running operation may be joined. If not, its existing callers remain.
     ///   - isNeeded: whether to start an operation if none can be joined.
     ///   - onEvent: called with each event of the operation. A late caller first receives the events that it missed.
@@ -44,7 +44,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
     func outcome(
         for key: Key,
         waiter: any PriorityWaiter,
-        at instant: Int = 0,
+        at position: LogPosition = .start,
         isCurrent: (Flight) -> Bool = { _ in true },
         isNeeded: () -> Bool = { true },
         onEvent: (@Sendable (Event) -> Void)? = nil,
@@ -58,7 +58,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
             let joiner = Flight.Joiner(promise: promise, onEvent: onEvent)
             if let known = state.open[key], isCurrent(known), let number = known.add(joiner) { return (known, number) }
             guard isNeeded() else { return nil }
-            let flight = Flight(key, of: self, at: instant, first: joiner, priority)
+            let flight = Flight(key, of: self, at: position, first: joiner, priority)
             state.open[key] = flight
             state.running[ObjectIdentifier(flight)] = flight
             return (flight, Flight.first)
@@ -127,17 +127,17 @@ extension SingleFlight {
 
         fileprivate static var first: Int { 1 }
 
-        /// The instant that the first caller passed.
-        let startedAt: Int
+        /// The position that the first caller passed.
+        let startedAt: LogPosition
         fileprivate let key: Key
         private let owner: SingleFlight
         private let state: Guarded<State>
 
         fileprivate init(
-            _ key: Key, of owner: SingleFlight, at instant: Int, first: Joiner, _ priority: RequestPriority
+            _ key: Key, of owner: SingleFlight, at position: LogPosition, first: Joiner, _ priority: RequestPriority
         ) {
             self.key = key
-            startedAt = instant
+            startedAt = position
             self.owner = owner
             state = Guarded(State(joiners: [Self.first: first], priority: priority))
         }

@@ -108,7 +108,9 @@ extension Connection.Core {
     mutating func run(after action: ConnectionLife.Action, of connection: Connection) -> ConnectionRun? {
         switch action {
         case .run:
-            run = registry.map { ConnectionRun(of: connection, at: $0.gate, startedAt: $0.pipeline.invalidations.now) }
+            run = registry.map {
+                ConnectionRun(of: connection, at: $0.gate, startedAt: $0.pipeline.invalidations.position)
+            }
             return run
         case .suspend:
             defer { run = nil }

@@ -68,7 +68,7 @@ public final class Engine: Sendable {
                 activity: activity,
                 memoryCapacity: configuration.memoryCapacity,
                 diskCapacity: configuration.diskCapacity,
-                now: { now().milliseconds }
+                now: { WallTime(now()) }
             )
             return (cache, nil)
         } catch {

@@ -129,10 +129,10 @@ extension ExchangeOptions {
 }
 
 extension ConnectionError {
-    fileprivate init(circuitOpenFor wait: Duration, _ request: TransportRequest, at now: Int64) {
+    fileprivate init(circuitOpenFor wait: Duration, _ request: TransportRequest, at now: WallTime) {
         let message =
             "most requests to \(request.originText) failed lately, and none is sent for \(wait.milliseconds) ms"
         self.init(.circuitOpen, message)
-        openUntil = Date(milliseconds: now + wait.milliseconds)
+        openUntil = (now + wait).date
     }
 }

@@ -35,7 +35,7 @@ extension Exchange {
     private func wait(_ delay: Duration, permit: inout LanePermit) async throws(ConnectionError) {
         release(&permit)
         if delay > .zero {
-            options.report(.waiting(until: Date(milliseconds: environment.now() + delay.milliseconds)))
+            options.report(.waiting(until: (environment.now() + delay).date))
             options.gate?.noteBackoff()
             try await sleep(delay)
         }

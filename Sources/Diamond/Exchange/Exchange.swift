@@ -31,13 +31,13 @@ struct Exchange: Sendable {
     /// The number of the current or next attempt.
     var number: Int { history.attempts.count + 1 }
 
-    var elapsed: Duration { .milliseconds(retryCoordinator.clock.uptime() - start.milliseconds) }
+    var elapsed: Duration { .milliseconds(retryCoordinator.clock.uptime().milliseconds(since: EngineTime(start))) }
 
     /// Sends the request, again if the retry policy says so, and returns its response.
     ///
     /// - Parameter permit: the permit for the first attempt.
     mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
-        retryCoordinator.deposit(to: options.origin, at: start.milliseconds)
+        retryCoordinator.deposit(to: options.origin, at: EngineTime(start))
         guard let recorder = options.recorder else { return try await result(&permit).get() }
         let result = await withTaskCancellationHandler {
             partialResponse = await recorder.partialResponse(for: request)

@@ -82,7 +82,7 @@ struct ExchangeAttempt: Sendable {
     /// Whether the server may have processed the request, without a response that says so.
     ///
     /// - Parameter now: milliseconds since 1970.
-    func serverMayHaveActed(at now: Int64) -> Bool {
+    func serverMayHaveActed(at now: WallTime) -> Bool {
         switch result {
         case .answered(let status, let headers):
             let hasRetryAfter = RetryAfter.duration(headers, now: now) != nil

@@ -6,7 +6,7 @@ import Foundation
 final class ExchangeEnvironment: Sendable {
     let transport: any Transport
     /// The time now, in milliseconds since 1970.
-    let now: @Sendable () -> Int64
+    let now: @Sendable () -> WallTime
     /// The maximum number of bytes of a response's body, for requests without a limit of their own.
     let bodyLimit: Int
     let retryCoordinator: RetryCoordinator
@@ -18,7 +18,7 @@ final class ExchangeEnvironment: Sendable {
 
     init(
         transport: any Transport,
-        now: @escaping @Sendable () -> Int64,
+        now: @escaping @Sendable () -> WallTime,
         bodyLimit: Int,
         retryCoordinator: RetryCoordinator,
         interceptors: [any Interceptor],
@@ -34,5 +34,5 @@ final class ExchangeEnvironment: Sendable {
         self.decoder = decoder
     }
 
-    var date: Date { Date(milliseconds: now()) }
+    var date: Date { now().date }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import HTTPTypes
 
-/// A whole response as it came over the wire. Times are in milliseconds since 1970.
+/// A whole response as it came over the wire.
 struct ReceivedResponse: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields
     var body: Data
-    var sentAt: Int64
-    var receivedAt: Int64
+    var sentAt: WallTime
+    var receivedAt: WallTime
     /// Whether cookies or an interceptor have added a credential of an unknown user to the request. The response is
     /// then for its caller only.
     var isPersonal = false

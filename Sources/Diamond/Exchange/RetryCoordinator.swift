@@ -40,7 +40,7 @@ final class RetryCoordinator: Sendable {
     /// Adds the share of an exchange to the budget; called for its first attempt.
     ///
     /// - Parameter now: the time by the ``clock``.
-    func deposit(to origin: String, at now: Int64) { withBudget(of: origin, at: now) { $0.deposit(at: $1) } }
+    func deposit(to origin: String, at now: EngineTime) { withBudget(of: origin, at: now) { $0.deposit(at: $1) } }
 
     func canWithdraw(from origin: String) -> Bool { withBudget(of: origin) { $0.canWithdraw(at: $1) } }
 
@@ -51,10 +51,10 @@ final class RetryCoordinator: Sendable {
 
     private func withBudget<Value>(
         of origin: String,
-        at instant: Int64? = nil,
-        _ body: (inout RetryBudget, _ now: Int64) -> Value
+        at time: EngineTime? = nil,
+        _ body: (inout RetryBudget, _ now: EngineTime) -> Value
     ) -> Value {
-        let now = instant ?? clock.uptime()
+        let now = time ?? clock.uptime()
         return state.withLock { $0.budgets.withValue(of: origin, at: now) { body(&$0, now) } }
     }
 
@@ -88,7 +88,7 @@ final class RetryCoordinator: Sendable {
     @discardableResult
     private func withCircuit<Value>(
         of origin: String,
-        _ body: (inout CircuitBreaker, _ now: Int64) -> Value
+        _ body: (inout CircuitBreaker, _ now: EngineTime) -> Value
     ) -> Value? {
         guard hasCircuits else { return nil }
         let now = clock.uptime()

@@ -36,7 +36,7 @@ extension CachePreview {
         url: String,
         form: String,
         targets: [HTTPField.Name],
-        at now: Int64
+        at now: WallTime
     ) {
         self.url = ForwardedURL(inForm: form)?.text ?? url
         entryURL = url

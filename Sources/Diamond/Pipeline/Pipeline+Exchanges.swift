@@ -49,9 +49,9 @@ extension Pipeline {
     ) async -> ExchangeOutcome {
         let timeStart = plan.timeStart ?? time.clock.uptime()
         do throws(ConnectionError) {
-            var instant = SendInstant(in: invalidations)
-            let admitted = try await admission.admitted(plan, wasAwaited: permit.wasAwaited, at: &instant)
-            let exchange = try admittedExchange(admitted, at: instant, since: timeStart, report: report)
+            var position = SendPosition(in: invalidations)
+            let admitted = try await admission.admitted(plan, wasAwaited: permit.wasAwaited, at: &position)
+            let exchange = try admittedExchange(admitted, at: position, since: timeStart, report: report)
             let ending = try await ending(of: exchange, permit: &permit)
             return ExchangeOutcome(
                 ending.forwarded(for: exchange.forwardReason), startedAt: timeStart, plan: plan)
@@ -62,12 +62,12 @@ extension Pipeline {
 
     private func admittedExchange(
         _ plan: ExchangePlan,
-        at instant: SendInstant,
-        since timeStart: Int64,
+        at position: SendPosition,
+        since timeStart: EngineTime,
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) throws(ConnectionError) -> AdmittedExchange {
         try AdmittedExchange(
-            plan, at: instant, since: timeStart, admission: admission, store: store, environment: exchangeEnvironment,
+            plan, at: position, since: timeStart, admission: admission, store: store, environment: exchangeEnvironment,
             report: report)
     }
 
@@ -153,7 +153,7 @@ extension Pipeline {
         let plan = try await admission.builder.rebuilt(
             exchange.plan, Revalidation(stored: exchange.plan.stored), since: exchange.timeStart)
         let next = try admittedExchange(
-            plan, at: SendInstant(in: invalidations), since: exchange.timeStart, report: exchange.report)
+            plan, at: SendPosition(in: invalidations), since: exchange.timeStart, report: exchange.report)
         return try await ending(of: next, permit: &permit)
     }
 

@@ -31,25 +31,25 @@ extension Pipeline {
     func servedStale(
         _ stored: StoredCandidate,
         for context: RequestContext,
-        at instant: InvalidationLog.Instant,
+        at position: LogPosition,
         progress: inout HopProgress
     ) async throws(ConnectionError) -> Response? {
         guard context.caller.sink != nil else {
-            refresh(stored, for: context, at: instant)
+            refresh(stored, for: context, at: position)
             return lookup.response(from: stored.response, as: .stale, for: context.resolved)
         }
         do throws(ConnectionError) {
             // A response that cannot be read cannot be confirmed, and the hop looks up again.
             let response = try await served(stored, as: .stale, for: context, progress: &progress)
-            if response != nil { refresh(stored, for: context, at: instant) }
+            if response != nil { refresh(stored, for: context, at: position) }
             return response
         } catch {
-            refresh(stored, for: context, at: instant)
+            refresh(stored, for: context, at: position)
             throw error
         }
     }
 
-    private func refresh(_ stored: StoredCandidate, for context: RequestContext, at instant: InvalidationLog.Instant) {
+    private func refresh(_ stored: StoredCandidate, for context: RequestContext, at position: LogPosition) {
         // One refresh at a time: while it waits, thousands of callers may get the same stale response.
         let key = RefreshKey(of: stored.identity)
         refreshes.add(for: key) {
@@ -57,7 +57,7 @@ extension Pipeline {
             let context = context.inBackground
             let revalidation = Revalidation(
                 stored: stored.withoutReader, isConditional: stored.response.flags.contains(.hasValidator),
-                lookedUpAt: instant)
+                lookedUpAt: position)
             return { [self] in
                 let outcome = await exchangeOutcome(
                     for: context, revalidation, parent: token.id, progress: HopProgress(timeStart: nil))

@@ -149,7 +149,7 @@ final class Pipeline: Sendable {
         to request: Request,
         from context: RequestContext,
         redirects: inout Redirects,
-        timeStart: Int64?
+        timeStart: EngineTime?
     ) throws(ConnectionError) -> RequestContext? {
         let hop = try redirects.next(
             after: response, to: request, from: context, rules: environment.rules, activity: activity)
@@ -168,24 +168,24 @@ final class Pipeline: Sendable {
     private func hopResponse(
         for context: RequestContext,
         token: inout ActivityToken?,
-        timeStart: inout Int64?
+        timeStart: inout EngineTime?
     ) async throws(ConnectionError) -> Response {
         var progress = HopProgress(timeStart: context.timeStart)
         while true {
-            let instant = invalidations.now
+            let position = invalidations.position
             switch lookup.step(for: context, ignoresStored: progress.ignoresStored) {
             case .serve(let stored, let source):
                 if let response = try await served(stored, as: source, for: context, progress: &progress) {
                     return response
                 }
             case .serveStale(let stored):
-                if let response = try await servedStale(stored, for: context, at: instant, progress: &progress) {
+                if let response = try await servedStale(stored, for: context, at: position, progress: &progress) {
                     return response
                 }
             case .fail: return lookup.nothingStored(for: context.resolved)
             case .send(var revalidation):
                 count(context, by: &token)
-                revalidation.lookedUpAt = instant
+                revalidation.lookedUpAt = position
                 let sent = sent(context, progress: progress)
                 let outcome = await exchangeOutcome(
                     for: sent, revalidation, parent: context.caller.request ?? token?.id, progress: progress)
@@ -249,7 +249,7 @@ final class Pipeline: Sendable {
         progress: HopProgress
     ) throws(ConnectionError) -> ExchangeSharing.OwnTime? {
         if let extra = progress.deadlineExtension {
-            let rest = Duration.milliseconds(max(0, extra.deadline - time.clock.uptime()))
+            let rest = Duration.milliseconds(max(0, extra.deadline.milliseconds(since: time.clock.uptime())))
             return ExchangeSharing.OwnTime(limit: time.clock.limit(rest), error: extra.error)
         }
         guard let rest = try time.rest(of: plan.context.resolved, since: plan.timeStart) else { return nil }

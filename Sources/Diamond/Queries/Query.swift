@@ -35,8 +35,8 @@ final class Query<Value: Sendable>: AnyQuery {
         self.pipeline = pipeline
     }
 
-    private var uptime: Int64 { pipeline.time.clock.uptime() }
-    private var now: Int64 { pipeline.exchangeEnvironment.now() }
+    private var uptime: EngineTime { pipeline.time.clock.uptime() }
+    private var now: WallTime { pipeline.exchangeEnvironment.now() }
 
     // MARK: Observers
 
@@ -182,7 +182,7 @@ final class Query<Value: Sendable>: AnyQuery {
             failure = await pipeline.transformed(error, for: Caller())
         }
         return Answer(
-            value: value, response: response, receivedAt: now, originTime: now.addingSaturating(-age),
+            value: value, response: response, receivedAt: now, originTime: now - age,
             failure: failure)
     }
 }

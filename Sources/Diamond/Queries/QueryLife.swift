@@ -29,9 +29,9 @@ struct QueryLife<Value: Sendable>: Sendable {
         let value: Value
         let response: Response
         /// The time when the response arrived, in milliseconds since 1970.
-        let receivedAt: Int64
+        let receivedAt: WallTime
         /// The time when the origin made or confirmed the response, in milliseconds since 1970.
-        let originTime: Int64
+        let originTime: WallTime
         /// The failure of the fetch, if the response is a stored one that replaces it.
         var failure: ConnectionError?
     }
@@ -45,13 +45,13 @@ struct QueryLife<Value: Sendable>: Sendable {
     private(set) var epoch = 0
     private var need = QueryNeed.freshen
     private var isOffline = false
-    private var receivedAt = Int64.min
+    private var receivedAt = WallTime.min
     /// Whether the value was stored.
     private var isStored = false
     /// Whether another caller or process has fetched the value.
     private var isFetchedElsewhere = false
     /// The uptime at the end of the last fetch, or of the first lookup.
-    private var endedAt: Int64?
+    private var endedAt: EngineTime?
 
     // MARK: Events
 
@@ -100,8 +100,8 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - interval: the milliseconds between two fetches; `nil` for no fetches by time.
     ///   - uptime: the milliseconds of a monotonic clock.
-    mutating func nextStep(interval: Int64?, at uptime: Int64) -> Step {
-        let isDue = interval.map { (endedAt ?? uptime).addingSaturating($0) <= uptime } ?? false
+    mutating func nextStep(interval: Int64?, at uptime: EngineTime) -> Step {
+        let isDue = interval.map { (endedAt ?? uptime) + $0 <= uptime } ?? false
         if isDue {
             require(.ask)
             // The next interval begins now if nothing is fetched: under `cacheOnly` no fetch ends.
@@ -111,7 +111,7 @@ struct QueryLife<Value: Sendable>: Sendable {
             defer { need = .nothing }
             return .lookUp(need)
         }
-        return .wait(interval.map { (endedAt ?? uptime).addingSaturating($0) - uptime })
+        return .wait(interval.map { ((endedAt ?? uptime) + $0).milliseconds(since: uptime) })
     }
 
     /// Returns the plan for a need, given the store's entry.
@@ -148,7 +148,7 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// Shows a stored answer.
     ///
     /// - Parameter isLast: whether no fetch follows.
-    mutating func show(_ answer: Answer, isLast: Bool, at uptime: Int64) {
+    mutating func show(_ answer: Answer, isLast: Bool, at uptime: EngineTime) {
         take(answer)
         isStored = answer.response.isInCache
         isFetchedElsewhere = true
@@ -171,14 +171,14 @@ struct QueryLife<Value: Sendable>: Sendable {
     /// Ends a lookup after which nothing is fetched.
     ///
     /// - Returns: whether the state has changed.
-    mutating func endLookup(at uptime: Int64) -> Bool {
+    mutating func endLookup(at uptime: EngineTime) -> Bool {
         guard !isReady || state.isFetching else { return false }
         end(at: uptime)
         return true
     }
 
     /// Ends a fetch. A stale response that was served because the fetch has failed does not replace a value.
-    mutating func end(_ result: Result<Answer, ConnectionError>, at uptime: Int64) {
+    mutating func end(_ result: Result<Answer, ConnectionError>, at uptime: EngineTime) {
         switch result {
         case .success(let answer):
             // The shared exchange may have begun before the exchange of the shown value, so the server is asked again.
@@ -204,11 +204,11 @@ struct QueryLife<Value: Sendable>: Sendable {
     private mutating func take(_ answer: Answer) {
         state.value = answer.value
         state.response = answer.response
-        state.date = Date(milliseconds: answer.originTime)
+        state.date = answer.originTime.date
         receivedAt = answer.receivedAt
     }
 
-    private mutating func end(at uptime: Int64) {
+    private mutating func end(at uptime: EngineTime) {
         state.isFetching = false
         isReady = true
         endedAt = uptime

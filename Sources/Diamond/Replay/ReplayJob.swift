@@ -36,6 +36,9 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public let enqueuedAt: Date
     /// The time of the last transition.
     package let changedAt: Date
+    /// The time of the last transition by the queue's clock. Unlike ``changedAt``, it stays the same when the wall clock
+    /// is set.
+    package let transitionTime: QueueTime
     /// The earliest time at which the job is sent.
     public let runAt: Date
     /// The time after which the job is not sent; `nil` for no limit.

@@ -22,9 +22,9 @@ struct CircuitBreaker: Hashable, Sendable {
     private enum State: Hashable {
         case closed
         /// Open until a time, and half open afterwards.
-        case open(until: Int64)
+        case open(until: EngineTime)
         /// A probe is under way. If its outcome is not noted until a time, another one is admitted.
-        case probing(Int, until: Int64)
+        case probing(Int, until: EngineTime)
     }
 
     private let policy: CircuitPolicy
@@ -41,20 +41,20 @@ struct CircuitBreaker: Hashable, Sendable {
     }
 
     /// Whether it would refuse an exchange now.
-    func isOpen(at now: Int64) -> Bool { end.map { now < $0 } ?? false }
+    func isOpen(at now: EngineTime) -> Bool { end.map { now < $0 } ?? false }
 
     /// Admits or refuses an exchange; called before each. The outcome of an admitted one has to be noted with
     /// ``note(_:of:at:)``.
-    mutating func admit(at now: Int64) -> Admission {
+    mutating func admit(at now: EngineTime) -> Admission {
         guard let end else { return .pass }
-        guard now >= end else { return .refused(wait: .milliseconds(end - now)) }
+        guard now >= end else { return .refused(wait: .milliseconds(end.milliseconds(since: now))) }
         probes += 1
-        state = .probing(probes, until: now + policy.openTime.milliseconds)
+        state = .probing(probes, until: now + policy.openTime)
         return .probe(probes)
     }
 
     /// Notes the outcome of an exchange.
-    mutating func note(_ health: ServerHealth, of admission: Admission, at now: Int64) {
+    mutating func note(_ health: ServerHealth, of admission: Admission, at now: EngineTime) {
         switch (state, admission) {
         case (.closed, .pass): count(health, at: now)
         case (.probing(let last, _), .probe(let number)) where number == last: settle(health, at: now)
@@ -62,14 +62,14 @@ struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    private var end: Int64? {
+    private var end: EngineTime? {
         switch state {
         case .closed: nil
         case .open(let end), .probing(_, let end): end
         }
     }
 
-    private mutating func count(_ health: ServerHealth, at now: Int64) {
+    private mutating func count(_ health: ServerHealth, at now: EngineTime) {
         guard health != .unknown else { return }
         calls.add(1, at: now)
         failures.add(health == .bad ? 1 : 0, at: now)
@@ -81,7 +81,7 @@ struct CircuitBreaker: Hashable, Sendable {
         open(at: now)
     }
 
-    private mutating func settle(_ health: ServerHealth, at now: Int64) {
+    private mutating func settle(_ health: ServerHealth, at now: EngineTime) {
         switch health {
         case .good: state = .closed
         case .bad: open(at: now)
@@ -90,8 +90,8 @@ struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    private mutating func open(at now: Int64) {
-        state = .open(until: now + policy.openTime.milliseconds)
+    private mutating func open(at now: EngineTime) {
+        state = .open(until: now + policy.openTime)
         calls.removeAll()
         failures.removeAll()
     }

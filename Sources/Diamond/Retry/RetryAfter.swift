@@ -7,8 +7,8 @@ enum RetryAfter {
     ///
     /// A date is compared with the response's own `Date`, as the server's clock may differ from ours.
     ///
-    /// - Parameter now: milliseconds since 1970, used if there is no readable `Date`.
-    static func duration(_ headers: HTTPFields, now: Int64) -> Duration? {
+    /// - Parameter now: the current time, used if there is no readable `Date`.
+    static func duration(_ headers: HTTPFields, now: WallTime) -> Duration? {
         guard let text = headers.first(of: .retryAfter) else { return nil }
         return seconds(text) ?? delay(until: text, headers, now: now)
     }
@@ -18,9 +18,9 @@ enum RetryAfter {
         return .seconds(Int64(text) ?? .max).bounded
     }
 
-    private static func delay(until text: String, _ headers: HTTPFields, now: Int64) -> Duration? {
-        guard let date = HTTPDate.milliseconds(of: text, now: now) else { return nil }
-        let sent = headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: now) } ?? now
-        return date < sent ? nil : Duration.milliseconds(date - sent).bounded
+    private static func delay(until text: String, _ headers: HTTPFields, now: WallTime) -> Duration? {
+        guard let date = HTTPDate.time(of: text, now: now) else { return nil }
+        let sent = headers.single(.date).flatMap { HTTPDate.time(of: $0, now: now) } ?? now
+        return date < sent ? nil : Duration.milliseconds(date.milliseconds(since: sent)).bounded
     }
 }

@@ -19,22 +19,22 @@ struct RetryBudget: Hashable, Sendable {
     }
 
     /// Adds the share of a request; called for its first attempt.
-    mutating func deposit(at now: Int64) { balance.add(share, at: now) }
+    mutating func deposit(at now: EngineTime) { balance.add(share, at: now) }
 
     /// Whether there is enough for a repetition.
-    mutating func canWithdraw(at now: Int64) -> Bool {
+    mutating func canWithdraw(at now: EngineTime) -> Bool {
         balance.sum(at: now) + reserve >= Self.repetition
     }
 
     /// Withdraws the cost of a repetition.
     ///
     /// - Returns: whether there was enough; otherwise the balance does not change.
-    mutating func withdraw(at now: Int64) -> Bool {
+    mutating func withdraw(at now: EngineTime) -> Bool {
         guard canWithdraw(at: now) else { return false }
         balance.add(-Self.repetition, at: now)
         return true
     }
 
     /// Puts the payment for a repetition that was not sent back.
-    mutating func refund(at now: Int64) { balance.add(Self.repetition, at: now) }
+    mutating func refund(at now: EngineTime) { balance.add(Self.repetition, at: now) }
 }

@@ -23,7 +23,7 @@ struct RetrySituation: Sendable {
     /// The time since the first attempt began.
     var elapsed = Duration.zero
     /// The time now, in milliseconds since 1970; only for responses without a `Date`.
-    var now: Int64
+    var now: WallTime
     /// Whether the origin's budget pays for a repetition, by ``RetryBudget/canWithdraw(at:)``.
     var hasBudget = true
     /// Whether the origin's ``CircuitBreaker`` lets nothing through.

@@ -15,8 +15,8 @@ final class SharedStreams: Sendable {
     /// A session that other callers may join.
     private struct OpenSession {
         let session: StreamSession
-        let resolvedAt: InvalidationLog.Instant
-        let begunAt: InvalidationLog.Instant
+        let resolvedAt: LogPosition
+        let begunAt: LogPosition
     }
 
     /// The maximum number of bytes by which the fastest consumer may be ahead of the slowest one.
@@ -37,9 +37,9 @@ final class SharedStreams: Sendable {
             return try await StreamSession.open(request, limit: limit, over: pipeline)
         }
         // Resolved once, so that the credential provider is not called again.
-        let (resolved, instant) = try await pipeline.resolved(request)
-        guard let (key, context) = try pipeline.sharingKey(of: resolved, at: instant, limit: limit) else {
-            return try await StreamSession.open(resolved, resolvedAt: instant, limit: limit, over: pipeline)
+        let (resolved, position) = try await pipeline.resolved(request)
+        guard let (key, context) = try pipeline.sharingKey(of: resolved, at: position, limit: limit) else {
+            return try await StreamSession.open(resolved, resolvedAt: position, limit: limit, over: pipeline)
         }
         return try await open(key, context: context, over: pipeline)
     }
@@ -59,7 +59,7 @@ final class SharedStreams: Sendable {
             }
             let session = StreamSession(limit: key.limit, window: Self.window) { [self] in remove($0, under: key) }
             sessions[key] = OpenSession(
-                session: session, resolvedAt: context.resolvedAt, begunAt: pipeline.invalidations.now)
+                session: session, resolvedAt: context.resolvedAt, begunAt: pipeline.invalidations.position)
             return (session, session.first)
         }
         session?.start(key.request, resolvedAt: context.resolvedAt, over: pipeline, isDetached: true)
@@ -90,27 +90,27 @@ extension Pipeline {
     /// Returns whether a caller may use the response of an exchange: it was not invalidated since the exchange began,
     /// and the identity has not signed out since the request was resolved.
     fileprivate func canJoin(
-        resolvedAt: InvalidationLog.Instant,
-        begunAt: InvalidationLog.Instant,
+        resolvedAt: LogPosition,
+        begunAt: LogPosition,
         for context: RequestContext
     ) -> Bool {
         !invalidations.includes(context, since: begunAt)
             && !invalidations.hasLogout(of: context.wire.identity, since: resolvedAt)
     }
 
-    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, instant: Int) {
-        let instant = invalidations.now
-        return (try await environment.resolve(request, within: time.left(of: request)), instant)
+    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, position: LogPosition) {
+        let position = invalidations.position
+        return (try await environment.resolve(request, within: time.left(of: request)), position)
     }
 
     /// Returns the key of a request; `nil` if it needs an exchange of its own, as for ``ExchangeSharing/key(of:)``.
     fileprivate func sharingKey(
         of resolved: Request,
-        at instant: Int,
+        at position: LogPosition,
         limit: Int
     ) throws(ConnectionError) -> (SharedStreams.Key, RequestContext)? {
         let context = RequestContext(
-            try ResolvedRequest(resolved, rules: environment.rules), for: Caller(), at: instant,
+            try ResolvedRequest(resolved, rules: environment.rules), for: Caller(), at: position,
             cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.date)
         return context.identity.map { identity in

@@ -42,15 +42,15 @@ final class StreamSession: BodySink {
     /// Sends a request and returns the response when its head has arrived. The exchange continues in a task of its own,
     /// until its body has ended or has no readers.
     ///
-    /// - Parameter instant: the instant at which the request was resolved; `nil` if it is still to be resolved.
+    /// - Parameter position: the position at which the request was resolved; `nil` if it is still to be resolved.
     static func open(
         _ request: Request,
-        resolvedAt instant: InvalidationLog.Instant? = nil,
+        resolvedAt position: LogPosition? = nil,
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
         let session = StreamSession(limit: limit)
-        session.start(request, resolvedAt: instant, over: pipeline, isDetached: false)
+        session.start(request, resolvedAt: position, over: pipeline, isDetached: false)
         // The only consumer is never dismissed.
         guard let response = try await session.first.response else { throw .cancelled }
         return response
@@ -75,13 +75,13 @@ final class StreamSession: BodySink {
     /// Sends the request, once.
     ///
     /// - Parameters:
-    ///   - instant: the instant at which the request was resolved; `nil` if it is still to be resolved.
+    ///   - position: the position at which the request was resolved; `nil` if it is still to be resolved.
     ///   - isDetached: whether the task inherits no task-local values, because the exchange may serve several callers.
     func start(
-        _ request: Request, resolvedAt instant: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool
+        _ request: Request, resolvedAt position: LogPosition?, over pipeline: Pipeline, isDetached: Bool
     ) {
         let task = pipeline.streams.add(isDetached: isDetached) { [self] in
-            await run(request, resolvedAt: instant, over: pipeline)
+            await run(request, resolvedAt: position, over: pipeline)
         }
         let isLeft = state.withLock { state in
             state.task = task
@@ -90,9 +90,9 @@ final class StreamSession: BodySink {
         if isLeft { task.cancel() }
     }
 
-    private func run(_ request: Request, resolvedAt instant: InvalidationLog.Instant?, over pipeline: Pipeline) async {
+    private func run(_ request: Request, resolvedAt position: LogPosition?, over pipeline: Pipeline) async {
         let outcome: Result<Response, ConnectionError>
-        let caller = instant.map { Caller().resolved(at: $0) } ?? Caller()
+        let caller = position.map { Caller().resolved(at: $0) } ?? Caller()
         do throws(ConnectionError) {
             outcome = .success(try await pipeline.stream(request, into: self, for: caller))
         } catch {

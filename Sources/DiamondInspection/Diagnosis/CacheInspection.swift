@@ -16,7 +16,7 @@ package struct CacheInspection: Sendable {
     package private(set) var partials = 0
     let store: Store
     /// The time of the inspection, in milliseconds since 1970.
-    let now: Int64
+    let now: WallTime
     private(set) var seal: (any CacheSeal)?
     /// The inspected file.
     let fileNumber: FileIdentity?
@@ -30,7 +30,7 @@ package struct CacheInspection: Sendable {
     package init(
         of store: Store,
         seal: (any CacheSeal)? = nil,
-        now: Int64 = Date().milliseconds
+        now: WallTime = .now
     ) throws(CacheError) {
         try store.requireCache()
         self.now = now
@@ -156,7 +156,7 @@ package struct CacheInspection: Sendable {
 
 extension CacheTable.DownloadRow {
     /// The reason why no download continues it; `nil` if one can.
-    func fault(at now: Int64) -> String? {
+    func fault(at now: WallTime) -> String? {
         guard let download else { return "the row of a download has a wrong checksum" }
         return download.fault(at: now)
     }

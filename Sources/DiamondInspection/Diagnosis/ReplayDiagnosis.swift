@@ -79,7 +79,7 @@ package struct ReplayDiagnosis: Sendable {
         counts = try ReplayTable.stateCounts(on: connection)
         inconsistencies = try ReplayTable.inconsistencies(on: connection)
         let record = try ReplayTable.queueClock(on: connection)?.updated(by: clockReading) ?? QueueClock(clockReading)
-        let moment = QueueTime.Moment(record, at: clockReading)
+        let moment = record.moment(at: clockReading)
         lead = moment.lead
         untimelyJobs = try ReplayTable.untimely(at: moment.time, on: connection)
         unsentJobs = try ReplayTable.unsentCount(at: moment.time, uptime: clockReading.uptime, on: connection)

@@ -35,7 +35,7 @@ extension CacheExplanation {
             to request: Request,
             in preview: CachePreview,
             entries: [Entry],
-            at now: Int64
+            at now: WallTime
         ) {
             status = sent.head.status.code
             source = sent.head.source.rawValue

@@ -61,7 +61,7 @@ extension CacheExplanation {
         by engine: Engine,
         in cache: Cache?,
         after sent: SentResponse? = nil,
-        at now: Int64
+        at now: WallTime
     ) async throws {
         let preview = try await engine.preview(of: request)
         let entries = try Self.entries(of: preview, in: cache, at: now)
@@ -81,7 +81,7 @@ extension CacheExplanation {
     ///   - targets: the targeted fields of a shared cache.
     ///   - now: milliseconds since 1970.
     /// - Throws: ``CacheError``. The explanation is `nil` if the entry cannot be read.
-    package init?(of entry: CacheListing, in cache: Cache, targets: [HTTPField.Name], at now: Int64) throws {
+    package init?(of entry: CacheListing, in cache: Cache, targets: [HTTPField.Name], at now: WallTime) throws {
         guard let form = try cache.canonicalForm(of: entry.key) else { return nil }
         let bytes = Array(form.utf8)
         let whole = try entry.isPartial ? nil : cache.findOnDisk(entry.key, request: bytes)
@@ -102,7 +102,7 @@ extension CacheExplanation {
         exchange: Exchange?,
         entries: [Entry],
         in cache: Cache?,
-        at now: Int64
+        at now: WallTime
     ) throws {
         let reason = DecisionReason(preview, request: request, entries: entries, at: now)
         url = preview.url
@@ -116,7 +116,7 @@ extension CacheExplanation {
         field = reason.field
     }
 
-    private static func entries(of preview: CachePreview, in cache: Cache?, at now: Int64) throws -> [Entry] {
+    private static func entries(of preview: CachePreview, in cache: Cache?, at now: WallTime) throws -> [Entry] {
         guard let cache, let key = preview.key else { return [] }
         let variants = try cache.list([.variants(of: key)], limit: 1000)
         var entries: [Entry] = []
@@ -135,7 +135,7 @@ extension CacheExplanation {
         under key: RequestKey,
         of preview: CachePreview,
         in cache: Cache,
-        at now: Int64
+        at now: WallTime
     ) throws -> [Entry] {
         guard let form = try cache.canonicalForm(of: key) else { return [] }
         let request = Array(form.utf8)
@@ -165,7 +165,7 @@ extension CacheExplanation.Entry {
         part: String? = nil,
         isSelected: Bool,
         in preview: CachePreview,
-        at now: Int64
+        at now: WallTime
     ) {
         self.key = key.description
         self.vary = vary
@@ -174,7 +174,8 @@ extension CacheExplanation.Entry {
         isShared = response.flags.contains(.shared)
         status = response.status
         age = response.age(at: now) / 1000
-        ageSource = "\(response.initialAge / 1000) s on arrival, \(max(0, now - response.storedAt) / 1000) s since"
+        ageSource =
+            "\(response.initialAge / 1000) s on arrival, \(max(0, now.milliseconds(since: response.storedAt)) / 1000) s since"
         let source = LifetimeSource(of: response, for: preview)
         lifetimeSource = source.text
         lifetimeClause = source.clause

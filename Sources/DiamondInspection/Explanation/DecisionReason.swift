@@ -11,7 +11,7 @@ struct DecisionReason {
     let field: String?
 
     /// - Parameter entries: the stored responses under the key of the request.
-    init(_ preview: CachePreview, request: Request, entries: [CacheExplanation.Entry], at now: Int64) {
+    init(_ preview: CachePreview, request: Request, entries: [CacheExplanation.Entry], at now: WallTime) {
         next = Self.next(preview)
         let reason = Self.reason(preview, request: request, entries: entries, at: now)
         clause = reason.clause
@@ -41,7 +41,7 @@ struct DecisionReason {
         _ preview: CachePreview,
         request: Request,
         entries: [CacheExplanation.Entry],
-        at now: Int64
+        at now: WallTime
     ) -> DecisionReason {
         guard preview.key != nil else { return unkeyed(request, in: preview) }
         let own = DecidingField.request(.cacheControl, in: request.headers)
@@ -78,7 +78,7 @@ struct DecisionReason {
         }
     }
 
-    private static func isTooOld(_ stored: StoredResponse, for preview: CachePreview, at now: Int64) -> Bool {
+    private static func isTooOld(_ stored: StoredResponse, for preview: CachePreview, at now: WallTime) -> Bool {
         preview.control?.maxAge.map { stored.age(at: now) > $0 * 1000 } ?? false
     }
 
@@ -131,7 +131,7 @@ struct DecisionReason {
         of stored: StoredResponse,
         _ preview: CachePreview,
         request: Request,
-        at now: Int64
+        at now: WallTime
     ) -> DecisionReason {
         let control = preview.control
         let received = DecidingField.control(in: stored.headers, targets: preview.targets)

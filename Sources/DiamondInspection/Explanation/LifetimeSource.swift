@@ -49,8 +49,8 @@ struct LifetimeSource {
         return isRead ? "" : ", which is no number of seconds: expired"
     }
 
-    private static func fault(ofExpires values: [String], at now: Int64) -> String {
+    private static func fault(ofExpires values: [String], at now: WallTime) -> String {
         guard Set(values).count == 1 else { return ", which has several values: expired" }
-        return values.contains { HTTPDate.milliseconds(of: $0, now: now) == nil } ? ", which is no date: expired" : ""
+        return values.contains { HTTPDate.time(of: $0, now: now) == nil } ? ", which is no date: expired" : ""
     }
 }

@@ -46,7 +46,7 @@ public final class ModelContext: Observable {
     /// The saves that were collected by other calls. The next ``collectSaves(of:)`` returns them.
     var unreported: [QueuedSave] = []
     /// The queued calls that were reported as in need of review, with the time at which they were put there.
-    var reviews: [ReplayJob.ID: Date] = [:]
+    var reviews: [ReplayJob.ID: QueueTime] = [:]
     /// The server's ids of the objects that were created on this device, by local id.
     var serverIDs: [String: JSONValue] = [:]
     /// The server's ids that are not in the properties of referring objects yet, while a response is being applied.

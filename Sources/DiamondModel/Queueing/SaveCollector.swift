@@ -65,14 +65,14 @@ struct SaveCollector {
     /// Returns the calls that need review and were not reported yet.
     private func newReviews(among jobs: [(job: ReplayJob, isConsumed: Bool)]) -> [ReplayJob] {
         jobs.filter { job, isConsumed in
-            !isConsumed && job.state == .needsReview && context.reviews[job.id] != job.changedAt
+            !isConsumed && job.state == .needsReview && context.reviews[job.id] != job.transitionTime
         }.map(\.job)
     }
 
     /// Returns the saves of calls that need review. The calls stay in the queue, and their answers are still applied.
     private func report(_ reviews: [ReplayJob]) -> [QueuedSave] {
         reviews.compactMap { job in
-            context.reviews[job.id] = job.changedAt
+            context.reviews[job.id] = job.transitionTime
             guard let subject = QueuedSubject(job) else { return nil }
             let request = try? queue.request(of: job.id)
             return QueuedSave(
@@ -168,7 +168,7 @@ struct SaveCollector {
 
     private func merge(_ response: Response, to answered: AnsweredCall, into model: Model) throws {
         // If the object was read after the server has answered, its values are newer.
-        let newer = answered.stored.answer.map { model.syncing.keysMerged(after: $0.receivedAt) } ?? []
+        let newer = answered.stored.receivedAt.map { model.syncing.keysMerged(after: $0) } ?? []
         let save = try PendingSave(
             answeredInQueue: answered.stored.request ?? Request(""), sent: answered.sent ?? [:], of: model,
             isNew: answered.subject.call == .create && model.isNew, newer: newer)

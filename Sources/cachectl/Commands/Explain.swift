@@ -66,7 +66,7 @@ struct Explain: AsyncParsableCommand {
             await engine.cache?.flush()
             return .success(
                 try await CacheExplanation(
-                    of: request, by: engine, in: engine.cache, after: sent, at: Date().milliseconds))
+                    of: request, by: engine, in: engine.cache, after: sent, at: .now))
         } catch {
             return .failure(error)
         }
@@ -93,7 +93,7 @@ struct Explain: AsyncParsableCommand {
         try store.refuseLockedEntries(in: cache)
         let listing = try key.find(in: cache)
         let targets = Engine.Configuration(store: nil).targetedFields.compactMap { HTTPField.Name($0) }
-        let explanation = try CacheExplanation(of: listing, in: cache, targets: targets, at: Date().milliseconds)
+        let explanation = try CacheExplanation(of: listing, in: cache, targets: targets, at: .now)
         guard let explanation else {
             throw Failure.report(Failure.damaged, "the entry cannot be read: send its request again")
         }

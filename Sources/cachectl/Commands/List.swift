@@ -56,7 +56,7 @@ struct List: ParsableCommand {
     }
 
     func run() throws {
-        let now = Date().milliseconds
+        let now = WallTime.now
         let cache = try store.openCache()
         let selections = selections(at: now)
         // Sealed names can be searched only with the key.
@@ -72,14 +72,14 @@ struct List: ParsableCommand {
         if listings.contains(where: \.isLocked) { try store.refuseLockedEntries(in: cache) }
     }
 
-    private func selections(at now: Int64) -> [CacheSelection] {
+    private func selections(at now: WallTime) -> [CacheSelection] {
         [host.map { .host($0) }, tag.map { .tag($0) }, expired ? .expired(at: now) : nil].compactMap { $0 }
     }
 
     private func show(_ rows: [EntryRow]) {
         guard !store.json else { return Output.json(rows) }
         guard !rows.isEmpty else {
-            return Output.note(selections(at: 0).isEmpty ? "nothing stored" : "no entry matches")
+            return Output.note(selections(at: .now).isEmpty ? "nothing stored" : "no entry matches")
         }
         var table = Table(
             header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
@@ -121,8 +121,8 @@ struct EntryRow: Encodable {
     private var milliseconds: (age: Int64, fresh: Int64?)
 
     /// - Parameter url: the URL as it was sent.
-    init(_ listing: CacheListing, url: String, cursor: CacheCursor? = nil, now: Int64) {
-        let age = listing.initialAge + max(0, now - listing.storedAt)
+    init(_ listing: CacheListing, url: String, cursor: CacheCursor? = nil, now: WallTime) {
+        let age = listing.initialAge + max(0, now.milliseconds(since: listing.storedAt))
         milliseconds = (age, listing.freshness(at: now))
         key = listing.key.description
         method = listing.method

@@ -33,7 +33,7 @@ struct Show: ParsableCommand {
         let cache = try store.openCache()
         let listing = try KeyArgument(key).find(in: cache)
         if listing.isLocked {
-            if !body { showLocked(EntryRow(listing, url: listing.url, now: Date().milliseconds)) }
+            if !body { showLocked(EntryRow(listing, url: listing.url, now: .now)) }
             let problem = try store.sealing.problemOfEntries(in: cache)
             throw Failure.report(Failure.sealed, problem ?? "the entry cannot be opened")
         }
@@ -67,7 +67,7 @@ struct Show: ParsableCommand {
     private func show(_ listing: CacheListing, canonicalForm form: String, stored: StoredResponse) throws {
         guard !body else { return try Output.body(stored.body, isRaw: raw) }
         let url = ForwardedURL(inForm: form)?.text ?? listing.url
-        let row = EntryRow(listing, url: url, now: Date().milliseconds)
+        let row = EntryRow(listing, url: url, now: .now)
         let headers = stored.headers.map { [$0.name.rawName, SecretNames.masked($0)] }
         guard !store.json else {
             let text = String(validating: stored.body, as: UTF8.self)

@@ -79,9 +79,10 @@ struct DayRow {
         ]
         let answers = counts[0..<4].reduce(Int64(0)) { $0.addingSaturating($1) }
         let ratio = answers > 0 ? "\(Self.percent(answers - counts[3], of: answers)) %" : "-"
-        return [String(Quantity.instant(day * 86_400_000).prefix(10))] + counts.map { String($0) } + [
-            Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.millisecondsSaved))), ratio,
-        ]
+        return [String(Quantity.instant(WallTime(rawValue: day * 86_400_000)).prefix(10))] + counts.map { String($0) }
+            + [
+                Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.millisecondsSaved))), ratio,
+            ]
     }
 }
 
@@ -127,7 +128,7 @@ private struct HourFigures: Encodable {
     var millisecondsSaved: Int64
 
     init(_ counts: CacheCounts) {
-        hour = Quantity.instant(counts.hour * 3_600_000)
+        hour = Quantity.instant(counts.start)
         hits = counts.hits
         staleHits = counts.staleHits
         revalidations = counts.revalidations

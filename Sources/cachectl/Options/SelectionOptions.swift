@@ -59,9 +59,8 @@ struct SelectionOptions: ParsableArguments {
     }
 
     private var named: CacheSelection? {
-        let now = Date().milliseconds
         return tag.map { .tag($0) } ?? host.map { .host($0) } ?? prefix.map { .url(prefix: $0) }
-            ?? identity.map { .identity($0) } ?? olderThan.map { .stored(before: now - $0.milliseconds) }
+            ?? identity.map { .identity($0) } ?? olderThan.map { .stored(before: WallTime.now - $0.milliseconds) }
     }
 }
 #endif

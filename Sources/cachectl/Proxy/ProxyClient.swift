@@ -20,7 +20,7 @@ actor ProxyClient: GatewayClient {
     private let phase: ConnectionPhase
     private let window: WriteWindow
     private let expectations: OriginExpectations
-    private let now: @Sendable () -> Int64
+    private let now: @Sendable () -> WallTime
     private var state = State.waiting
     /// Whether the whole body of the request was read. Otherwise the connection cannot serve another request.
     private var hasWholeRequest: Bool

@@ -26,10 +26,10 @@ struct ProxyResponse: Sendable {
     ///   - isForHead: whether a request that could not be read was a HEAD.
     ///   - isWhole: whether the response has all of its body.
     ///   - keepsAlive: whether the connection may serve another request.
-    ///   - now: the time, in milliseconds since 1970.
+    ///   - now: the current time.
     init(
         _ response: Response, to request: ProxyRequest?, of site: ProxySite, isForHead: Bool = false,
-        isWhole: Bool = false, keepsAlive: Bool, now: Int64
+        isWhole: Bool = false, keepsAlive: Bool, now: WallTime
     ) {
         status = response.status
         fields = HopFields.removed(from: response.headers)
@@ -58,9 +58,9 @@ struct ProxyResponse: Sendable {
     }
 
     // RFC 9110 section 6.6.1: a message without a valid Date gets the time of its receipt.
-    private static func time(of response: Response, now: Int64) -> Int64 {
+    private static func time(of response: Response, now: WallTime) -> WallTime {
         let age = response.source == .network ? nil : response.headers[.age].flatMap { Int64($0) }
-        return now - (age ?? 0) * 1000
+        return now - .seconds(age ?? 0)
     }
 
     private static func framing(of response: Response, isWhole: Bool, isHead: Bool, isHTTP11: Bool) -> Framing {
@@ -126,10 +126,10 @@ extension HTTPFields {
     /// Whether there is a `Date` that can be read.
     ///
     /// - Parameter now: milliseconds since 1970; only for years of two digits.
-    fileprivate func hasDate(at now: Int64) -> Bool {
+    fileprivate func hasDate(at now: WallTime) -> Bool {
         let dates = self[values: .date]
         guard let date = dates.first, dates.count == 1 else { return false }
-        return HTTPDate.milliseconds(of: date, now: now) != nil
+        return HTTPDate.time(of: date, now: now) != nil
     }
 }
 #endif

@@ -23,7 +23,7 @@ struct ReverseProxy: Sendable {
     let clients: ClientCount
     let expectations = OriginExpectations()
     let budget = WriteBudget()
-    let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+    let now: @Sendable () -> WallTime = { .now }
 
     /// The maximum size of a request's head, in bytes.
     static let headLimit = 64 << 10

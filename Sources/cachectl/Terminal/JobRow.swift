@@ -45,6 +45,8 @@ struct JobRow {
 
 extension Quantity {
     /// Returns the time from `other` to `date`, such as `12m`. Negative times are `0s`.
-    static func age(_ date: Date, since other: Date) -> String { age(date.milliseconds - other.milliseconds) }
+    static func age(_ date: Date, since other: Date) -> String {
+        age(WallTime(date).milliseconds(since: WallTime(other)))
+    }
 }
 #endif

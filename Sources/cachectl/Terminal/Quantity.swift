@@ -35,9 +35,9 @@ enum Quantity {
         return "\(milliseconds < 10 ? tenths(milliseconds) : String(Int(milliseconds))) ms"
     }
 
-    /// Formats milliseconds since 1970: `2026-08-01T12:00:00Z`.
-    static func instant(_ milliseconds: Int64) -> String {
-        Date(timeIntervalSince1970: Double(milliseconds / 1000)).formatted(.iso8601)
+    /// Formats a time: `2026-08-01T12:00:00Z`.
+    static func instant(_ time: WallTime) -> String {
+        Date(timeIntervalSince1970: Double(time.second)).formatted(.iso8601)
     }
 
     /// Formats a number of entries: `1 entry`, `2 entries`.
@@ -64,7 +64,7 @@ enum Quantity {
     }
 
     /// Formats a date: `2026-08-01T12:00:00Z`.
-    static func instant(_ date: Date) -> String { instant(date.milliseconds) }
+    static func instant(_ date: Date) -> String { instant(WallTime(date)) }
 
     /// Formats a fraction: `12.3 %` for 0.123.
     static func percent(_ part: Double) -> String { "\(tenths(part * 100)) %" }

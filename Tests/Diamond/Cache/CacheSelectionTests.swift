@@ -35,7 +35,7 @@ import Testing
         let cache = try Cache(temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: 1 << 20)
         let entries = try Self.entries.enumerated().map { index, facts in
             var entry = try CacheEntry.stub(facts.url, tags: facts.tags, identity: facts.identity)
-            entry.stored.storedAt = Int64(1000 + index)
+            entry.stored.storedAt = WallTime(rawValue: Int64(1000 + index))
             return entry
         }
         for entry in entries { cache.store(entry) }
@@ -161,9 +161,9 @@ import Testing
         for index in 0..<700 { cache.store(try .stub("\(index)")) }
         #expect(try await cache.invalidate { $0.url.hasSuffix("7") } == 70)
         #expect(try await cache.invalidate { _ in true } == 630)
-        let revoked = cache.invalidations.now
+        let revoked = cache.invalidations.position
         #expect(try await cache.purge { !$0.url.hasSuffix("7") } == 630)
-        #expect(cache.invalidations.now - revoked == 3)
+        #expect(cache.invalidations.position.count - revoked.count == 3)
         #expect(try cache.list(limit: 99).count { $0.url.hasSuffix("7") } == 70)
     }
 
@@ -383,7 +383,7 @@ import Testing
 
     @Test func `hits are counted by the hour, with the bytes and the time that they saved`() async throws {
         let clock = ManualClock()
-        let cache = try Cache(temporary.store, now: { clock.milliseconds })
+        let cache = try Cache(temporary.store, now: { clock.wallTime })
         let entry = try CacheEntry.stub("a", size: 1000)
         cache.store(entry)
         cache.count(.cache, of: entry.stored, under: entry.key)
@@ -413,7 +413,7 @@ import Testing
 
     @Test func `hourly counts survive any jump of the clock`() async throws {
         let clock = ManualClock()
-        let cache = try Cache(temporary.store, now: { clock.milliseconds })
+        let cache = try Cache(temporary.store, now: { clock.wallTime })
         let century = 36_525.0 * 86_400
         for jump in [0, 3600, century, 3600, 3600 - century] {
             clock.advance(by: jump)
@@ -439,7 +439,7 @@ import Testing
 
     @Test func `hourly counts at their maximum do not prevent a write`() async throws {
         let clock = ManualClock()
-        let cache = try Cache(temporary.store, memoryCapacity: 0, now: { clock.milliseconds })
+        let cache = try Cache(temporary.store, memoryCapacity: 0, now: { clock.wallTime })
         let entry = try CacheEntry.stub("a")
         cache.countMiss()
         await cache.flush()

@@ -298,7 +298,7 @@ import Testing
         let cache = try caches(sealed: false, memory: 1 << 20)[0]
         var entry = try entry("a")
         cache.store(entry)
-        for time in [9, 10] as [Int64] {
+        for time in [9, 10] as [WallTime] {
             if !isInMemory { cache.memory.removeAll() }
             var confirmed = entry
             confirmed.stored.storedAt = time
@@ -390,7 +390,7 @@ import Testing
         let cache = try open()
         for age in 0..<5 {
             var entry = try entry("\(age)")
-            entry.stored.storedAt = Int64(age)
+            entry.stored.storedAt = WallTime(rawValue: Int64(age))
             cache.store(entry)
         }
         await cache.flush()
@@ -406,7 +406,7 @@ import Testing
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
         for name in 0..<9 {
             var entry = try entry("\(name * 7 % 9)")
-            entry.stored.storedAt = Int64(name / 4)
+            entry.stored.storedAt = WallTime(rawValue: Int64(name / 4))
             entry.stored.body = Data(count: 1 + name / 4)
             cache.store(entry)
         }

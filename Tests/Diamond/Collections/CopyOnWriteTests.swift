@@ -20,7 +20,7 @@ struct CopyOnWriteTests {
         var second = first
         (second.code, second.message, second.jobID) = (.queued, "kept", 7)
         second.response = Response(status: .ok)
-        second.attempts = [Attempt(number: 1, startedAt: Date(milliseconds: 0), outcome: .answered(.ok))]
+        second.attempts = [Attempt(number: 1, startedAt: Date(timeIntervalSince1970: 0), outcome: .answered(.ok))]
         second.cause = TransportError(.timedOut, "late")
         #expect(first.code == .timedOut && first.message == "late" && first.jobID == nil && first.cause == nil)
         #expect(first.response == nil && first.attempts.isEmpty)
@@ -34,7 +34,7 @@ struct CopyOnWriteTests {
         (second.status, second.source, second.url) = (.notFound, .cache, "http://h/b")
         second.headers[.contentType] = nil
         second.body.append(contentsOf: Data("b".utf8))
-        second.attempts = [Attempt(number: 1, startedAt: Date(milliseconds: 0), outcome: .answered(.ok))]
+        second.attempts = [Attempt(number: 1, startedAt: Date(timeIntervalSince1970: 0), outcome: .answered(.ok))]
         second.cacheStatus = CacheStatus()
         second.facts.failure = ConnectionError(.timedOut, "late")
         #expect(first == Response(status: .ok, headers: [.contentType: "text/plain"], text: "a").at("http://h/"))

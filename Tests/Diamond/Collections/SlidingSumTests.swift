@@ -21,10 +21,10 @@ import Testing
         for _ in 0..<500 {
             now += Int64(random.below(300))
             let value = random.below(21) - 10
-            sum.add(value, at: now)
+            sum.add(value, at: EngineTime(rawValue: now))
             all.append((now / 100, value))
             let expected = all.filter { $0.slice > now / 100 - 10 }.reduce(0) { $0 + $1.value }
-            #expect(sum.sum(at: now) == expected)
+            #expect(sum.sum(at: EngineTime(rawValue: now)) == expected)
         }
     }
 }

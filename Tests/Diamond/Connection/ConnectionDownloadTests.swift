@@ -247,7 +247,7 @@ import Testing
 
         init(_ part: DownloadFile) { resumeSlot = part.resumeSlot }
 
-        var startedAt: InvalidationLog.Instant { 0 }
+        var startedAt: LogPosition { .start }
         var isOver: Bool { false }
         var priority: RequestPriority { .normal }
         func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) {}

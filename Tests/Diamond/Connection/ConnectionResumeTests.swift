@@ -306,7 +306,7 @@ import Testing
         await untilTrue { engine.activity.counts.inFlight == 0 && engine.lanes.running == 0 }
         await engine.close()
         // A canceled connection may have left a partial response although another stored the whole one.
-        #expect(try CacheInspection(of: temporary.store, now: wall.milliseconds).findings.isEmpty)
+        #expect(try CacheInspection(of: temporary.store, now: wall.wallTime).findings.isEmpty)
         let second = self.engine()
         for connection in connections {
             #expect(try await second.send(Request(connection.request.url)).body == server.body)

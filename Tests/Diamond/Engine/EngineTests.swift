@@ -11,7 +11,7 @@ import Testing
     let temporary = TemporaryStore()
     let clock = ManualClock()
 
-    private func date() -> String { HTTPDate.text(of: clock.milliseconds) }
+    private func date() -> String { HTTPDate.text(of: clock.wallTime) }
 
     @Test func `sends to the network once, then answers from the cache until the entry is stale`()
         async throws
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `does not accept a 304 for an older representation`() async throws {
-        let dates = [date(), HTTPDate.text(of: clock.milliseconds - 86_400_000)]
+        let dates = [date(), HTTPDate.text(of: clock.wallTime - 86_400_000)]
         let isBack = Guarded(false)
         let transport = StubTransport { request throws(TransportError) in
             let number = isBack.withLock { $0 } ? 1 : 0

@@ -18,7 +18,7 @@ import Testing
 
     private func engine() -> Engine {
         var configuration = Engine.Configuration(testing: server.transport, clock: clock, store: TemporaryStore())
-        configuration.uptime = { [clock] in clock.date.milliseconds }
+        configuration.uptime = { [clock] in clock.uptime }
         configuration.reachability = StubReachability(isReachable: true)
         // Where many tests run, a task may wait for seconds.
         configuration.cancellationTimeout = .seconds(600)

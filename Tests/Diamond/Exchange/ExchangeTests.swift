@@ -107,7 +107,7 @@ import Testing
         let connection = engine.start(request)
         await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
         await untilTrue { engine.lanes.running == 0 }
-        #expect(connection.state == .waiting(until: Date(milliseconds: wall.milliseconds + 25)))
+        #expect(connection.state == .waiting(until: (wall.wallTime + 25).date))
         #expect(engine.activity.counts.inFlight == 0)
         #expect(try await engine.send(Request("http://other/")).status == .ok)
         clock.advance(by: .milliseconds(25))

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The explanation of a request", .timeLimit(.minutes(5))) struct CacheExplanationTests {
     private let temporary = TemporaryStore()
-    private let now = Guarded<Int64>(1_000_000_000_000)
+    private let now = Guarded<WallTime>(1_000_000_000_000)
 
     private func engine(
         _ headers: HTTPFields, _ preset: IdentityPreset = .selectingHeaders, kind: CacheKind = .private,
@@ -22,7 +22,7 @@ import Testing
         configuration.cacheKind = kind
         configuration.headers = [:]
         configuration.retry = .never
-        configuration.now = { [now] in Date(milliseconds: now.withLock { $0 }) }
+        configuration.now = { [now] in now.withLock { $0 }.date }
         return Engine(configuration)
     }
 
@@ -334,7 +334,7 @@ import Testing
             headers: [
                 .cacheControl: "max-age=60", .eTag: "\"a\"", .contentRange: "bytes 2-5/10", .contentLength: "4",
             ], body: "2345")
-        configuration.now = { [now] in Date(milliseconds: now.withLock { $0 }) }
+        configuration.now = { [now] in now.withLock { $0 }.date }
         let engine = Engine(configuration)
         _ = try await engine.send(Request("http://h/", headers: [.range: "bytes=2-5"]))
         for (range, isSelected) in [("bytes=3-4", true), ("bytes=3-6", false), (nil, false)] as [(String?, Bool)] {

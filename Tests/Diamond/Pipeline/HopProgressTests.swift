@@ -31,8 +31,8 @@ import Testing
     func `a hop is sent again if only the time of earlier callers is up`(lateness: Int64, isTimed: Bool, goesOn: Bool) {
         var progress = HopProgress(timeStart: nil)
         #expect(next(&progress, .failure(Self.late), lateness: lateness, isTimed: isTimed) == goesOn)
-        #expect(progress.deadlineExtension?.deadline == (goesOn ? 5000 + lateness : nil))
-        #expect(progress.timeStart(after: 1) == (goesOn ? 1000 + lateness : 1))
+        #expect(progress.deadlineExtension?.deadline == (goesOn ? EngineTime(rawValue: 5000 + lateness) : nil))
+        #expect(progress.timeStart(after: 1) == EngineTime(rawValue: goesOn ? 1000 + lateness : 1))
         // A hop is sent again only once.
         if goesOn { #expect(!next(&progress, .failure(Self.late), lateness: 2000)) }
     }

@@ -26,7 +26,7 @@ import Testing
             }
             await gates[number].wait()
             let (age, control) = answers[number]
-            let date = HTTPDate.text(of: clock.date.milliseconds - age * 1000)
+            let date = HTTPDate.text(of: clock.wallTime - age * 1000)
             return .stub(headers: [.cacheControl: control, .date: date], body: "\(number)")
         }
         var configuration = Engine.Configuration(testing: transport, clock: clock, store: TemporaryStore())

@@ -68,7 +68,7 @@ import Testing
         var configuration = Engine.Configuration(store: temporary.store)
         (configuration.transport, configuration.clock, configuration.retry) = (transport, clock, .never)
         configuration.now = { [clock] in clock.date }
-        configuration.uptime = { [clock] in clock.date.milliseconds }
+        configuration.uptime = { [clock] in clock.uptime }
         configuration.reachability = network
         // No wait between attempts.
         configuration.draw = { 0 }

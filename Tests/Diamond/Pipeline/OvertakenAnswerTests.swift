@@ -23,7 +23,7 @@ import Testing
 
     /// Answers each GET when its gate is open, in the order of the requests of all engines.
     private func transport(_ answers: [Answer]) -> StubTransport {
-        let begin = clock.milliseconds
+        let begin = clock.wallTime
         return StubTransport { [asked, gates] request throws(TransportError) in
             guard request.method == .get else { return .stub(status: 204, body: "") }
             let number = asked.withLock { count in
@@ -167,11 +167,11 @@ private struct SilentClient: GatewayClient {
 }
 
 extension CacheEntry {
-    fileprivate func requested(at sentAt: Int64, received receivedAt: Int64) -> CacheEntry {
+    fileprivate func requested(at sentAt: WallTime, received receivedAt: WallTime) -> CacheEntry {
         var entry = self
         entry.stored.storedAt = receivedAt
-        entry.stored.duration = receivedAt - sentAt
-        entry.stored.initialAge = receivedAt - sentAt
+        entry.stored.duration = receivedAt.milliseconds(since: sentAt)
+        entry.stored.initialAge = receivedAt.milliseconds(since: sentAt)
         return entry
     }
 }
@@ -180,7 +180,7 @@ extension Pipeline {
     /// Returns the next step for a request of a gateway.
     fileprivate func step(of request: Request) -> CacheLookup.Step? {
         (try? ResolvedRequest(request, rules: environment.rules)).map { resolved in
-            lookup.step(for: RequestContext(resolved, for: Caller(), at: invalidations.now), ignoresStored: false)
+            lookup.step(for: RequestContext(resolved, for: Caller(), at: invalidations.position), ignoresStored: false)
         }
     }
 }

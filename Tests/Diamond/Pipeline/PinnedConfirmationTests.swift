@@ -34,6 +34,6 @@ import Testing
         await cache.flush()
         let listed = try cache.list(limit: 2)
         #expect(listed.map { $0.flags.contains(.pinned) } == [isPinned])
-        #expect(listed.map(\.storedAt) == [clock.milliseconds])
+        #expect(listed.map(\.storedAt) == [clock.wallTime])
     }
 }

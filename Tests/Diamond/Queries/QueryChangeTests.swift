@@ -54,7 +54,7 @@ import Testing
 
     /// Runs a process that stores version 2, or invalidates the stored version.
     private func runProcess(_ change: String) async throws {
-        let time = "\(fixture.clock.date.milliseconds)"
+        let time = "\(fixture.clock.wallTime)"
         let process = try ChildProcess(
             BuiltTool("StoreHammer").url, [change, fixture.temporary.directory.path, time])
         #expect(await process.ended() == .exited(0))

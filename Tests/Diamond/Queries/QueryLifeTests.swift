@@ -18,14 +18,14 @@ import Testing
             stored: stored.map { QueryLookup.Stored(response: $0, condition: condition) })
     }
 
-    private static func stored(_ body: String, at time: Int64, duration: Int64 = 0) -> StoredResponse {
+    private static func stored(_ body: String, at time: WallTime, duration: Int64 = 0) -> StoredResponse {
         StoredResponse(
             status: 200, headerBlock: Data(), body: Data(body.utf8), storedAt: time, initialAge: 0, lifetime: nil,
             flags: [], duration: duration)
     }
 
     private static func answer(
-        _ value: Int, at time: Int64, source: Response.Source = .network, isCollapsed: Bool = false
+        _ value: Int, at time: WallTime, source: Response.Source = .network, isCollapsed: Bool = false
     ) -> Life.Answer {
         var response = Response(status: .ok, body: Data("\(value)".utf8), source: source)
         response.cacheStatus = CacheStatus()

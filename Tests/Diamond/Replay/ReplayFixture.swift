@@ -30,7 +30,7 @@ final class ReplayFixture: Sendable {
         configuration.transport = transport
         configuration.now = { [clock] in clock.date }
         configuration.clock = clock
-        configuration.uptime = { [clock] in clock.date.milliseconds }
+        configuration.uptime = { [clock] in clock.uptime }
         // Where many tests run, a task may wait for seconds.
         configuration.cancellationTimeout = .seconds(600)
         configuration.retry = .never

@@ -11,9 +11,9 @@ final class ReplayQueueFixture {
     let files = TemporaryStore()
     let database: SQLiteDatabase
     /// Milliseconds since 1970.
-    var now: Int64 = 1_767_225_600_000
+    var now: QueueTime = 1_767_225_600_000
     /// Milliseconds since the boot.
-    var uptime: Int64 = 1_000_000
+    var uptime: Uptime = 1_000_000
     private(set) var transitions: [ReplayTransition] = []
 
     /// - Parameter isDurable: `false` where no power failure is tested, and time matters.
@@ -123,7 +123,9 @@ final class ReplayQueueFixture {
     }
 
     func job(_ id: Int64) throws -> ReplayJob? {
-        try database.read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }
+        try database.read { (connection) throws(SQLiteError) in
+            try ReplayTable.job(id, at: QueueClock.Moment(time: now, lead: 0), on: connection)
+        }
     }
 
     func state(_ id: Int64) throws -> ReplayState? { try job(id)?.state }
@@ -153,6 +155,12 @@ extension ReplayOutcome {
     static let success = answered(status: 200)
     static let lost = failed(.unknown, code: "connectionLost", message: "the connection broke")
     static let unsent = failed(.unsent, code: "cannotConnect", message: "refused")
+}
+
+extension ReplayLedger {
+    init(now: QueueTime, lead: Int64 = 0, uptime: Uptime) {
+        self.init(at: QueueClock.Moment(time: now, lead: lead), uptime: uptime)
+    }
 }
 
 extension ReplayClock {

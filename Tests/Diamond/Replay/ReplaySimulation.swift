@@ -303,7 +303,7 @@ struct ReplaySimulation {
         notePassing(work.job.id, state)
     }
 
-    private static let answer = ReplayAnswer(status: .created, body: Data(#"{"id": 7}"#.utf8), receivedAt: .distantPast)
+    private static let answer = ReplayAnswer(status: .created, body: Data(#"{"id": 7}"#.utf8))
 
     private mutating func notePassing(_ id: Int64, _ state: ReplayState?) {
         if state == .dead || state == .needsReview { world.known[id]?.wasPassed = true }

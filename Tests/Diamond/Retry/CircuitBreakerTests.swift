@@ -10,7 +10,7 @@ import Testing
         var circuit = CircuitBreaker()
         for (number, outcome) in outcomes.enumerated() {
             let health: ServerHealth = outcome == "b" ? .bad : outcome == "g" ? .good : .unknown
-            circuit.note(health, of: .pass, at: Int64(number) * 100)
+            circuit.note(health, of: .pass, at: EngineTime(rawValue: Int64(number) * 100))
         }
         return circuit
     }
@@ -29,7 +29,7 @@ import Testing
         let policy = CircuitPolicy(minimumCalls: 1, window: .seconds(Int64.max), openTime: .seconds(Int64.max))
         var circuit = CircuitBreaker(policy)
         circuit.note(.bad, of: .pass, at: 1000)
-        #expect(circuit.isOpen(at: 50 * 365 * 86_400_000))
+        #expect(circuit.isOpen(at: EngineTime(rawValue: 50 * 365 * 86_400_000)))
         #expect(circuit.admit(at: 1000) != .pass)
     }
 
@@ -127,9 +127,9 @@ import Testing
     @Test(arguments: 0..<20) func `keeps its guarantees over any sequence of events`(seed: Int) {
         var random = SplitMix(state: UInt64(seed) + 1)
         var circuit = CircuitBreaker()
-        var now: Int64 = 0
+        var now: EngineTime = 0
         var out: [CircuitBreaker.Admission] = []
-        var lastProbe: Int64 = -1_000_000
+        var lastProbe: EngineTime = -1_000_000
         for _ in 0..<5000 {
             now += Int64(random.below(400))
             if random.below(2) == 0 {
@@ -146,7 +146,7 @@ import Testing
                 out.append(admission)
             } else if !out.isEmpty {
                 let admission = out.remove(at: random.below(out.count))
-                let healths: [ServerHealth] = now / 60_000 % 2 == 0 ? [.bad, .bad, .good] : [.good, .unknown]
+                let healths: [ServerHealth] = now.rawValue / 60_000 % 2 == 0 ? [.bad, .bad, .good] : [.good, .unknown]
                 circuit.note(healths[random.below(healths.count)], of: admission, at: now)
             }
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import Diamond
 
 @Suite("The Retry-After field") struct RetryAfterTests {
-    static let now: Int64 = 1_767_225_600_000  // 2026-01-01
+    static let now: WallTime = 1_767_225_600_000  // 2026-01-01
     static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     /// The field, the `Date` field, and the milliseconds.

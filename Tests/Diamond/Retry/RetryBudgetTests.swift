@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The retry budget") struct RetryBudgetTests {
     /// Uses up the budget, and returns the number of retries that it has allowed.
-    static func spend(_ budget: inout RetryBudget, at now: Int64) -> Int {
+    static func spend(_ budget: inout RetryBudget, at now: EngineTime) -> Int {
         var paid = 0
         while budget.withdraw(at: now) { paid += 1 }
         return paid
@@ -66,7 +66,9 @@ import Testing
 
     @Test func `a retry budget allows ten retries in every ten seconds for an origin that always fails`() {
         var budget = RetryBudget()
-        let paid = (0..<600).reduce(0) { sum, tenth in sum + Self.spend(&budget, at: Int64(tenth) * 100) }
+        let paid = (0..<600).reduce(0) { sum, tenth in
+            sum + Self.spend(&budget, at: EngineTime(rawValue: Int64(tenth) * 100))
+        }
         #expect(paid == 60)
     }
 
@@ -81,23 +83,23 @@ import Testing
     @Test(arguments: 0..<20) func `a retry budget allows at most a tenth plus 20 retries in ten seconds`(seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         var budget = RetryBudget()
-        var now: Int64 = 0
-        var requests: [Int64] = []
-        var repetitions: [Int64] = []
+        var now: EngineTime = 0
+        var requests: [EngineTime] = []
+        var repetitions: [EngineTime] = []
         for _ in 0..<3000 {
             now += Int64(random.below(40))
             requests.append(now)
             budget.deposit(at: now)
             if random.below(2) == 0, budget.withdraw(at: now) { repetitions.append(now) }
         }
-        for start in stride(from: Int64(0), to: now, by: 1000) {
+        for start in stride(from: Int64(0), to: now.rawValue, by: 1000).map(EngineTime.init(rawValue:)) {
             let stretch = start..<start + 9000
             // Deposits of the previous window also allow retries.
             let deposits = requests.count { (start - 10_000..<start + 9000).contains($0) }
             #expect(Double(repetitions.count(where: stretch.contains)) <= 20 + Double(deposits) / 10)
         }
         // A tenth of all requests, and the reserve of each window.
-        #expect(Double(repetitions.count) <= Double(requests.count) / 10 + 10 * Double(now / 10_000 + 2))
+        #expect(Double(repetitions.count) <= Double(requests.count) / 10 + 10 * Double(now.rawValue / 10_000 + 2))
         #expect(!repetitions.isEmpty)
     }
 }

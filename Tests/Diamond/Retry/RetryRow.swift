@@ -43,7 +43,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
     }
 
     /// 2026-01-01T00:00:00Z, in milliseconds.
-    static let now: Int64 = 1_767_225_600_000
+    static let now: WallTime = 1_767_225_600_000
 
     var testDescription: String {
         let outcome =

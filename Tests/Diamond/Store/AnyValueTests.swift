@@ -67,7 +67,7 @@ import Testing
         _ = try? queue.keys()
         _ = try? queue.holds()
         _ = try? queue.history(since: .distantPast)
-        for job in (try? queue.jobs().map { $0.shifted(by: 90_000) }) ?? [] {
+        for job in (try? queue.jobs()) ?? [] {
             _ = (job.description, try? queue.request(of: job.id), try? queue.failures(of: job.id))
         }
     }

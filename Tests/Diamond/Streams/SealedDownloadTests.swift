@@ -238,8 +238,8 @@ import Testing
             guard try row.step(), let key = RequestKey(stored: row.data(0)) else { return }
             var download = KeptDownload(
                 key: key, request: [], url: row.text(1), method: row.text(2), identity: row.text(3),
-                status: Int(row.int64(4)), headerBlock: row.data(5), receivedAt: row.int64(6), target: row.text(7),
-                part: row.text(8), size: Int(row.int64(9)), writtenAt: row.int64(10))
+                status: Int(row.int64(4)), headerBlock: row.data(5), receivedAt: row.time(6), target: row.text(7),
+                part: row.text(8), size: Int(row.int64(9)), writtenAt: row.time(10))
             download.digest = row.data(11)
             download.keyID = row.text(12)
             try connection.execute("UPDATE download SET checksum = \(download.checksum)")
@@ -250,7 +250,7 @@ import Testing
         (.all, true), (.identity("user-marker"), true), (.identity("user-42"), false),
         (.url("http://h/path-marker"), true), (.url("http://h/"), false), (.url(prefix: "http://h/p"), true),
         (.url(prefix: "http://h/q"), false), (.host("h"), true), (.host("g"), false), (.tag("t"), false),
-        (.stored(before: 1 << 50), true),
+        (.stored(before: WallTime(rawValue: 1 << 50)), true),
     ]
 
     @Test(arguments: selections) func `a purge of a sealed store removes the parts that it selects`(

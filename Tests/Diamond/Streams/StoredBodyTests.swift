@@ -105,7 +105,7 @@ import Testing
         let again = try await engine.send(Request(server.url))
         #expect(again.source == .cache && again.text == "first" && server.count == 2)
         await engine.cache?.flush()
-        #expect(try temporary.rows("entry WHERE stored_at = \(clock.milliseconds)") == 1)
+        #expect(try temporary.rows("entry WHERE stored_at = \(clock.wallTime)") == 1)
         await engine.close()
     }
 

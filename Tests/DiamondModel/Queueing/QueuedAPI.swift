@@ -51,6 +51,8 @@ final class QueuedAPI: Sendable {
 
     struct State {
         var isOnline = true
+        /// The time by which the wall clock is ahead of the machine's, in seconds.
+        var wallLead = 0.0
         var calls: [StubAPI.Call] = []
         var notes: [Int: JSONValue] = [:]
         /// The id of the last new line of an order.
@@ -74,6 +76,11 @@ final class QueuedAPI: Sendable {
 
     func advance(by duration: Duration) { clock.advance(by: duration) }
 
+    /// Sets the wall clock ahead, or back. The machine's clock does not change.
+    func setWallClock(by seconds: Double) { state.withLock { $0.wallLead += seconds } }
+
+    private var date: Date { clock.date + state.withLock { $0.wallLead } }
+
     func answerOnce(_ answer: StubAPI.Answer) { state.withLock { $0.answer = answer } }
 
     func refuseNothing() { state.withLock { $0.answer = nil } }
@@ -96,6 +103,7 @@ final class QueuedAPI: Sendable {
             return .stub(status: answer.status, headers: answer.headers, body: answer.text)
         }
         var configuration = Engine.Configuration(testing: transport, clock: clock, store: store)
+        configuration.now = { [self] in date }
         configuration.baseURL = "https://api.example.com/"
         configuration.replays = replaying
         let session = Session()
@@ -103,7 +111,7 @@ final class QueuedAPI: Sendable {
         if user != nil { configuration.credentials = session }
         let engine = Engine(configuration)
         return Program(
-            engine: engine, context: ModelContext(engine: engine) { [clock] in clock.date }, queue: try engine.queue(),
+            engine: engine, context: ModelContext(engine: engine) { [self] in date }, queue: try engine.queue(),
             session: session)
     }
 }

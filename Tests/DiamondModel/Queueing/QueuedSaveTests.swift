@@ -425,6 +425,8 @@ import Testing
         #expect(job.metadata["screen"] == "memos" && saves.first?.serverID == nil)
         #expect((saves.first?.failure as? ModelError)?.code == .needsReview && saves.first?.changes?["text"] == "milk")
         #expect(try await program.context.collectSaves(of: Memo.self).isEmpty)
+        api.setWallClock(by: 86_400)
+        #expect(try await program.context.collectSaves(of: Memo.self).isEmpty)
         #expect(memo.hasQueuedSaves && memo.text == "milk")
         try await program.queue.redrive(job.id)
         try await program.drain(Memo.self)

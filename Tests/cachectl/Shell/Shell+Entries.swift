@@ -14,7 +14,7 @@ extension Shell {
 
     private func write(_ entries: [StoredEntry]) async throws -> CacheFile {
         let cache = try Cache(temporary.store, memoryCapacity: 0, diskCapacity: .max)
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallTime.now
         for (index, entry) in entries.enumerated() {
             cache.store(try entry.cacheEntry(storedAt: now - Int64(index) * 1000, cache.rules))
         }
@@ -38,7 +38,7 @@ struct StoredEntry {
     var lifetime: Int64? = 60_000
     var flags: StoredResponse.Flags = .hasValidator
 
-    func cacheEntry(storedAt: Int64, _ rules: KeyRules) throws -> CacheEntry {
+    func cacheEntry(storedAt: WallTime, _ rules: KeyRules) throws -> CacheEntry {
         let form = try CanonicalForm(of: Request(url), rules: rules)
         let stored = StoredResponse(
             status: 200, headerBlock: Data("ETag: \"1\"\n".utf8), body: body, storedAt: storedAt - age, initialAge: 0,

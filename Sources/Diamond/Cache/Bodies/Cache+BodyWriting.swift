@@ -47,10 +47,10 @@ extension Cache {
             prefix: entry.key.prefix,
             bodySize: Int64(size),
             entrySize: Int64(size + entry.stored.headerBlock.count) + CacheAccess.rowSize,
-            second: now() / 1000,
+            second: now().second,
             kind: isReplacing ? .replaced : .stored
         )
-        writer.count(access, in: CacheCounts.hour(of: now())) { $0.stores += 1 }
+        writer.count(access, in: now().hour) { $0.stores += 1 }
         activity.report(.stored)
     }
 }

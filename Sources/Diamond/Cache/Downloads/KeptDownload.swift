@@ -15,8 +15,8 @@ package struct KeptDownload: Sendable {
     package var identity: String?
     var status: Int
     var headerBlock: Data
-    /// The time at which the headers arrived, in milliseconds since 1970.
-    var receivedAt: Int64
+    /// The time at which the headers arrived.
+    var receivedAt: WallTime
     /// The absolute path of the complete file.
     package var target: String
     /// The name of the part file, in the same directory.
@@ -29,11 +29,11 @@ package struct KeptDownload: Sendable {
     var keyID: String?
     /// The id of the contents of a sealed part file (``SealedPart``); empty in clear.
     var contentID = ""
-    /// The time of the last write, in milliseconds since 1970.
-    package var writtenAt: Int64
+    /// The time of the last write.
+    package var writtenAt: WallTime
 
     /// - Parameter entry: the entry of the response, if the cache stored it.
-    init(_ entry: CacheEntry, part: String, for target: String, size: Int, writtenAt: Int64) {
+    init(_ entry: CacheEntry, part: String, for target: String, size: Int, writtenAt: WallTime) {
         self.init(
             key: entry.key, request: entry.request, url: entry.url, method: entry.method, identity: entry.identity,
             status: entry.stored.status, headerBlock: entry.stored.headerBlock, receivedAt: entry.stored.storedAt,
@@ -42,7 +42,7 @@ package struct KeptDownload: Sendable {
 
     init(
         key: RequestKey, request: [UInt8], url: String, method: String, identity: String?, status: Int,
-        headerBlock: Data, receivedAt: Int64, target: String, part: String, size: Int, writtenAt: Int64
+        headerBlock: Data, receivedAt: WallTime, target: String, part: String, size: Int, writtenAt: WallTime
     ) {
         self.key = key
         self.request = request
@@ -67,10 +67,10 @@ package struct KeptDownload: Sendable {
     package var completeSize: Int? { headers.single(.contentLength).flatMap { Int(digits: $0) } }
 
     /// Whether it is too old to be continued.
-    package func isOutdated(at now: Int64) -> Bool { writtenAt < now - PartFile.lifetime }
+    package func isOutdated(at now: WallTime) -> Bool { writtenAt < now - PartFile.lifetime }
 
     /// The reason why no download can continue it; `nil` if one can.
-    package func fault(at now: Int64) -> String? {
+    package func fault(at now: WallTime) -> String? {
         guard let path, let length = PartFile.size(of: path) else { return "its part file is missing" }
         guard length >= Int64(size) else { return "its part file is shorter than recorded" }
         return isOutdated(at: now) ? "it is too old to be continued" : nil
@@ -90,7 +90,9 @@ package struct KeptDownload: Sendable {
             withUnsafeBytes(of: Int64(bytes.count)) { hash.update(bufferPointer: $0) }
             bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
         }
-        let numbers: [Int64] = [identity == nil ? 0 : 1, Int64(status), receivedAt, Int64(size), writtenAt]
+        let numbers: [Int64] = [
+            identity == nil ? 0 : 1, Int64(status), receivedAt.rawValue, Int64(size), writtenAt.rawValue,
+        ]
         numbers.withUnsafeBytes { hash.update(bufferPointer: $0) }
         return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
     }

@@ -39,6 +39,6 @@ extension Sealing {
 
     /// The values of the row that are in clear and must not be changed.
     private func binding(of download: KeptDownload) -> String {
-        "\(download.part) \(download.method) \(download.status) \(download.receivedAt)"
+        "\(download.part) \(download.method) \(download.status) \(download.receivedAt.rawValue)"
     }
 }

@@ -48,13 +48,13 @@ package struct CacheAccess: Hashable, Sendable {
         self.kind = kind
     }
 
-    init(_ kind: Kind, of stored: StoredResponse, under key: RequestKey, at now: Int64) {
+    init(_ kind: Kind, of stored: StoredResponse, under key: RequestKey, at now: WallTime) {
         let bodySize = Int64(stored.bodySize)
         self.init(
             prefix: key.prefix,
             bodySize: bodySize,
             entrySize: bodySize + Int64(stored.headerBlock.count) + Self.rowSize,
-            second: now / 1000,
+            second: now.second,
             kind: kind
         )
     }

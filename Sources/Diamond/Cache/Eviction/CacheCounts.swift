@@ -30,9 +30,6 @@ public struct CacheCounts: Hashable, Sendable {
 
     package init(hour: Int64) { self.hour = hour }
 
-    /// Returns the whole hours since 1970 at a time in milliseconds since 1970.
-    static func hour(of time: Int64) -> Int64 { time / 3_600_000 }
-
     /// Creates counts from columns in the order of the table.
     init(hour: Int64, columns: [Int64]) {
         self.init(hour: hour)

@@ -27,9 +27,9 @@ package final class Eviction: Sendable {
 
     private let file: CacheFile
     private let state: Guarded<State>
-    private let now: @Sendable () -> Int64
+    private let now: @Sendable () -> WallTime
 
-    init(file: CacheFile, capacity: Int64, now: @escaping @Sendable () -> Int64) {
+    init(file: CacheFile, capacity: Int64, now: @escaping @Sendable () -> WallTime) {
         self.file = file
         self.now = now
         state = Guarded(State(capacity: capacity))
@@ -60,7 +60,7 @@ package final class Eviction: Sendable {
     }
 
     /// Whole hours since 1970.
-    var hour: Int64 { CacheCounts.hour(of: now()) }
+    var hour: Int64 { now().hour }
 
     /// The bound of the pages in use, in bytes.
     private var bound: Int64 { Self.bound(of: capacity) }

@@ -18,7 +18,7 @@ package struct CacheCursor: Hashable, Sendable {
         url = order == .url ? listing.url : ""
         number =
             switch order {
-            case .newest: listing.storedAt
+            case .newest: listing.storedAt.rawValue
             case .largest: listing.bodySize
             case .url: 0
             }
@@ -27,7 +27,7 @@ package struct CacheCursor: Hashable, Sendable {
     /// Whether an entry comes after the cursor.
     func isBefore(_ listing: CacheListing) -> Bool {
         switch order {
-        case .newest: (listing.storedAt, listing.id) < (number, id)
+        case .newest: (listing.storedAt.rawValue, listing.id) < (number, id)
         case .largest: (listing.bodySize, listing.id) < (number, id)
         // The comparison of SQLite's BINARY collation.
         case .url: url.utf8.lexicographicallyPrecedes(listing.url.utf8) || (url == listing.url && id < listing.id)

@@ -22,10 +22,9 @@ public struct CacheListing: Sendable {
     /// only requests for ranges within it.
     public package(set) var isPartial: Bool
     /// The date when it arrived or was last confirmed. For a partial entry, the date of its last write.
-    public var date: Date { Date(milliseconds: storedAt) }
+    public var date: Date { storedAt.date }
 
-    /// Milliseconds since 1970.
-    package var storedAt: Int64
+    package var storedAt: WallTime
     /// The initial age in milliseconds, as ``lifetime``.
     package var initialAge: Int64
     package var lifetime: Int64?
@@ -52,7 +51,7 @@ public struct CacheListing: Sendable {
         method = row.text(Column.method)
         url = row.text(Column.url)
         status = Int(row.int64(Column.status))
-        storedAt = row.int64(Column.storedAt)
+        storedAt = row.time(Column.storedAt)
         initialAge = row.int64(Column.initialAge)
         lifetime = row.optional(Column.lifetime)
         bodySize = row.int64(Column.bodySize)
@@ -63,9 +62,9 @@ public struct CacheListing: Sendable {
 
     /// Returns the milliseconds of freshness left, negative when past; `nil` if there is no lifetime, explicit or
     /// heuristic.
-    package func freshness(at now: Int64) -> Int64? {
+    package func freshness(at now: WallTime) -> Int64? {
         guard flags.isDisjoint(with: [.noCache, .invalidated]) else { return 0 }
-        return lifetime.map { $0 - initialAge - max(0, now - storedAt) }
+        return lifetime.map { $0 - initialAge - max(0, now.milliseconds(since: storedAt)) }
     }
 }
 
@@ -79,6 +78,6 @@ public struct CacheTotals: Sendable {
     public package(set) var bodyBytes: Int64 = 0
     /// The bytes of all the cache's files, including the write-ahead log.
     public package(set) var diskBytes: Int64 = 0
-    package var oldest: Int64?
-    package var newest: Int64?
+    package var oldest: WallTime?
+    package var newest: WallTime?
 }

@@ -22,8 +22,8 @@ public struct CacheSelection: Hashable, Sendable {
         case sealedHost(String)
         /// The sealed entries with any identity: those of some keys, and those whose identity is lost.
         case sealedIdentities(keyIDs: [String])
-        case storedBefore(Int64)
-        case expired(Int64)
+        case storedBefore(WallTime)
+        case expired(WallTime)
     }
 
     let criterion: Criterion
@@ -90,21 +90,17 @@ public struct CacheSelection: Hashable, Sendable {
 
     /// Selects the entries that arrived, or were last confirmed, before an instant:
     /// `.stored(before: .now - 7 * 86_400)`.
-    public static func stored(before date: Date) -> CacheSelection { .stored(before: date.milliseconds) }
+    public static func stored(before date: Date) -> CacheSelection { .stored(before: WallTime(date)) }
 
-    /// Selects the entries that arrived, or were last confirmed, before an instant.
-    ///
-    /// - Parameter milliseconds: the instant, in milliseconds since 1970.
-    package static func stored(before milliseconds: Int64) -> CacheSelection {
-        CacheSelection(criterion: .storedBefore(milliseconds))
+    /// Selects the entries that arrived, or were last confirmed, before a time.
+    package static func stored(before time: WallTime) -> CacheSelection {
+        CacheSelection(criterion: .storedBefore(time))
     }
 
     /// Selects the entries that are past their lifetime, have no validator and are not pinned. Eviction removes these
     /// before others.
-    ///
-    /// - Parameter milliseconds: the current time, in milliseconds since 1970.
-    package static func expired(at milliseconds: Int64) -> CacheSelection {
-        CacheSelection(criterion: .expired(milliseconds))
+    package static func expired(at now: WallTime) -> CacheSelection {
+        CacheSelection(criterion: .expired(now))
     }
 }
 

@@ -159,7 +159,8 @@ extension StoredResponse {
     /// Returns the values of a row that are in clear and must not be changed.
     fileprivate func facts(bodySize: Int64, digest: Data) -> Data {
         let numbers: [Int64] = [
-            Int64(status), storedAt, initialAge, lifetime ?? -1, flags.intersection(Checksum.coveredFlags).rawValue,
+            Int64(status), storedAt.rawValue, initialAge, lifetime ?? -1,
+            flags.intersection(Checksum.coveredFlags).rawValue,
             duration, bodySize,
         ]
         return numbers.withUnsafeBytes { Data($0) } + digest

@@ -151,7 +151,7 @@ extension CacheTable {
     ///
     /// - Parameter limit: negative for all.
     package static func leftovers(
-        at now: Int64,
+        at now: WallTime,
         limit: Int64 = -1,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
@@ -167,7 +167,7 @@ extension CacheTable {
 
     package static func deleteLeftover(
         _ id: Int64,
-        at now: Int64,
+        at now: WallTime,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
         let deletion: SQL = """

@@ -158,8 +158,8 @@ extension CacheTable.DownloadRow {
             method: row.text(Column.method),
             identity: row.optionalText(Column.identity), status: Int(row.int64(Column.status)),
             headerBlock: row.data(Column.headers),
-            receivedAt: row.int64(Column.receivedAt), target: target, part: part, size: Int(row.int64(Column.size)),
-            writtenAt: row.int64(Column.writtenAt))
+            receivedAt: row.time(Column.receivedAt), target: target, part: part, size: Int(row.int64(Column.size)),
+            writtenAt: row.time(Column.writtenAt))
         known.id = id
         known.digest = row.data(Column.digest)
         known.keyID = row.optionalText(Column.seal)

@@ -27,7 +27,7 @@ extension CacheTable {
 
     /// Removes leftovers of transfers that cannot be continued.
     static func evictLeftovers(
-        at now: Int64,
+        at now: WallTime,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> EvictionSlice {
         // One in a transaction, because it may be large.
@@ -41,7 +41,7 @@ extension CacheTable {
     ///
     /// - Parameter excess: the bytes to remove. At most the last entry goes beyond.
     static func evictExpired(
-        before now: Int64,
+        before now: WallTime,
         excess: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> EvictionSlice {

@@ -145,7 +145,7 @@ extension CacheTable {
 
     /// The most hours that are kept: 400 days.
     static let maximumHours: Int64 = 400 * 24
-    private static let lastHour = CacheCounts.hour(of: times.upperBound)
+    private static let lastHour = WallTime(rawValue: times.upperBound).hour
 
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         // Saturating: a sum that overflows to a floating-point number would fail every transaction of this hour.

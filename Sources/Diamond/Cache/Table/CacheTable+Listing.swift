@@ -138,8 +138,8 @@ extension CacheTable {
             entries: Int(statement.int64(0) - statement.int64(4)) - partials,
             partials: partials,
             bodyBytes: statement.int64(1),
-            oldest: statement.isNull(2) ? nil : statement.int64(2),
-            newest: statement.isNull(3) ? nil : statement.int64(3)
+            oldest: statement.optionalTime(2),
+            newest: statement.optionalTime(3)
         )
     }
 }

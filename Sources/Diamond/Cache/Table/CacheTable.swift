@@ -158,7 +158,7 @@ extension StoredResponse {
             status: Int(row.int64(Column.status)),
             headerBlock: row.data(Column.headers),
             body: Data(),
-            storedAt: row.int64(Column.storedAt),
+            storedAt: row.time(Column.storedAt),
             initialAge: row.int64(Column.initialAge),
             lifetime: row.optional(Column.lifetime),
             flags: .init(rawValue: row.int64(Column.flags)),

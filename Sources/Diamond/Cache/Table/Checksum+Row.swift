@@ -24,7 +24,7 @@ extension Checksum {
         digest.withUnsafeBytes { hash.update(bufferPointer: $0) }
         // The lengths delimit the concatenated values.
         let numbers: [Int64] = [
-            Int64(request.count), Int64(stored.headerBlock.count), Int64(stored.status), stored.storedAt,
+            Int64(request.count), Int64(stored.headerBlock.count), Int64(stored.status), stored.storedAt.rawValue,
             stored.initialAge, stored.lifetime ?? -1, stored.flags.intersection(Self.coveredFlags).rawValue,
             stored.duration, bodySize,
         ]

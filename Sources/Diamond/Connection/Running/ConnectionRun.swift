@@ -18,9 +18,9 @@ final class ConnectionRun: Sendable {
     private let state = Guarded(State())
     private let connection: Connection
     private let gate: StartGate
-    let startedAt: InvalidationLog.Instant
+    let startedAt: LogPosition
 
-    init(of connection: Connection, at gate: StartGate, startedAt: InvalidationLog.Instant = 0) {
+    init(of connection: Connection, at gate: StartGate, startedAt: LogPosition = .start) {
         self.connection = connection
         self.gate = gate
         self.startedAt = startedAt

@@ -98,7 +98,7 @@ extension Engine {
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Returns the milliseconds since the machine was started. The leases of the queue's jobs end by this time;
         /// ``clock`` determines when they are renewed.
-        package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
+        package var uptime: @Sendable () -> Uptime = { .now }
         /// The time that the queue's owner waits, when it ends, for attempts that ignore their cancellation.
         package var cancellationTimeout = Duration.seconds(5)
         /// The handlers for the results of queued calls, by the kind of the call.

@@ -20,7 +20,7 @@ extension Pipeline {
         let provider = configuration.credentials as? any RefreshableCredentialProvider
         let exchangeEnvironment = ExchangeEnvironment(
             transport: transport,
-            now: { now().milliseconds },
+            now: { WallTime(now()) },
             bodyLimit: configuration.bodyLimit,
             retryCoordinator: retryCoordinator,
             interceptors: configuration.interceptors,
@@ -64,7 +64,7 @@ extension Pipeline {
     ) -> JobSlot {
         let now = configuration.now
         var clock = ReplayClock.system
-        clock.now = { now().milliseconds }
+        clock.now = { WallTime(now()) }
         clock.uptime = configuration.uptime
         clock.sleep = configuration.clock
         clock.draw = configuration.draw

@@ -1,7 +1,6 @@
 /// The clock of waits and limits: any clock that only goes forward.
 struct ExchangeClock: Sendable {
-    /// The milliseconds since the clock was created.
-    let uptime: @Sendable () -> Int64
+    let uptime: @Sendable () -> EngineTime
     /// The time since the clock was created, for measurements.
     let elapsed: @Sendable () -> Duration
     /// Waits; throws when the task is canceled.
@@ -17,7 +16,7 @@ extension ExchangeClock {
     private static func make(_ clock: some Clock<Duration>) -> ExchangeClock {
         let begin = clock.now
         return ExchangeClock(
-            uptime: { begin.duration(to: clock.now).milliseconds },
+            uptime: { EngineTime(begin.duration(to: clock.now)) },
             elapsed: { begin.duration(to: clock.now) },
             sleep: {
                 let delay = min($0, .milliseconds(Duration.longest))

@@ -6,14 +6,11 @@ import HTTPTypes
 /// The connection creates it when its first exchange begins, and has the same one until it finishes. If the body goes
 /// into a file, the slot belongs to that file, and holds the head and the count of bytes.
 final class ResumeSlot: Sendable {
-    /// An instant of the log of invalidations.
-    typealias Instant = Int
-
     private struct Content {
         let url: String
         let headers: HTTPFields
         let response: PartialResponse
-        let instant: Instant
+        let position: LogPosition
 
         /// Whether the response is to exactly this request, with its credentials: another user's response is not
         /// resumed.
@@ -29,9 +26,9 @@ final class ResumeSlot: Sendable {
 
     /// Stores a partial response.
     ///
-    /// - Parameter instant: the instant at which the response was requested.
-    func put(_ response: PartialResponse, for request: TransportRequest, at instant: Instant) {
-        let new = Content(url: request.url, headers: request.headers, response: response, instant: instant)
+    /// - Parameter position: the position at which the response was requested.
+    func put(_ response: PartialResponse, for request: TransportRequest, at position: LogPosition) {
+        let new = Content(url: request.url, headers: request.headers, response: response, position: position)
         content.withLock { $0 = .some(new) }
     }
 
@@ -42,14 +39,14 @@ final class ResumeSlot: Sendable {
     ///
     /// The response to another request stays, because each hop of a redirect calls this, too.
     ///
-    /// - Parameter isWanted: whether nothing has invalidated the response since an instant. Otherwise it is discarded.
-    func remove(for request: TransportRequest, where isWanted: (Instant) -> Bool) -> PartialResponse? {
+    /// - Parameter isWanted: whether nothing has invalidated the response since a position. Otherwise it is discarded.
+    func remove(for request: TransportRequest, where isWanted: (LogPosition) -> Bool) -> PartialResponse? {
         let removed = content.withLock { content -> Content? in
             guard let known = content.value, known.isFor(request) else { return nil }
             content = .none
             return known
         }
-        guard let removed, isWanted(removed.instant) else { return nil }
+        guard let removed, isWanted(removed.position) else { return nil }
         return removed.response
     }
 }

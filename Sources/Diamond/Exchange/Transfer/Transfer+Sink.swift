@@ -18,7 +18,7 @@ extension Transfer {
         }
         try check(meter.progress.expectedToReceive ?? 0, limit: sink.limit)
         var history = exchange.history
-        history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))
+        history.recordSuccess(.answered(head.status), startedAt: head.sentAt.date)
         var response = Response(status: head.status, headers: head.headers, url: options.url)
         response.attempts = history.attempts
         response.facts.decoder = environment.decoder

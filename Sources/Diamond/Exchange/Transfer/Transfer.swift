@@ -93,7 +93,7 @@ final class Transfer: Sendable {
         throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
     }
 
-    private func head(of response: TransportResponse, sentAt: Int64) -> ReceivedResponse {
+    private func head(of response: TransportResponse, sentAt: WallTime) -> ReceivedResponse {
         meter.receiveHead(response, to: request)
         reportCoding(of: response)
         if let removals = outgoing.removals {

@@ -23,7 +23,7 @@ package enum CacheDecision: Equatable, Sendable {
     case fail
 
     /// - Parameters:
-    ///   - now: milliseconds since 1970.
+    ///   - now: the current time.
     ///   - stored: the response stored under the request's key; `nil` if there is none.
     ///   - policy: the app's policy. Only `automatic` leaves the decision to server and request. Under every policy, a
     ///     response of a shared cache that may be for one user is validated.
@@ -31,7 +31,7 @@ package enum CacheDecision: Equatable, Sendable {
     ///   - targets: the targeted fields that count before the response's `Cache-Control`.
     ///   - servesDisconnected: whether a stale response is served when the server cannot be reached.
     init(
-        now: Int64,
+        now: WallTime,
         stored: StoredResponse?,
         policy: CachePolicy,
         request: CacheControl? = nil,
@@ -47,7 +47,7 @@ package enum CacheDecision: Equatable, Sendable {
     }
 
     private init(
-        at now: Int64,
+        at now: WallTime,
         stored: StoredResponse?,
         policy: CachePolicy,
         request: CacheControl?,
@@ -92,7 +92,7 @@ package enum CacheDecision: Equatable, Sendable {
     }
 
     /// Returns the decision without the server (RFC 9111 section 5.2.1.7): the stored response, or else 504.
-    private func withoutServer(at now: Int64, stored: StoredResponse?, policy: CachePolicy) -> CacheDecision {
+    private func withoutServer(at now: WallTime, stored: StoredResponse?, policy: CachePolicy) -> CacheDecision {
         switch self {
         case .serve, .fail: return self
         case .serveStaleAndRefresh: return .serve(.stale)

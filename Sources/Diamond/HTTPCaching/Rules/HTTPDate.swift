@@ -1,4 +1,4 @@
-/// Dates of HTTP (RFC 9110 section 5.6.7), as milliseconds since 1970.
+/// Dates of HTTP (RFC 9110 section 5.6.7).
 package enum HTTPDate {
     private static let monthNames: [StaticString] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
@@ -16,53 +16,53 @@ package enum HTTPDate {
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Names of days,
     /// months and the zone are read without case. A zone other than `GMT` is invalid (RFC 9111 section 4.2). A year of
     /// two digits that would be more than 50 years after `now` is in the past.
-    package static func milliseconds(of text: String, now: Int64) -> Int64? {
+    package static func time(of text: String, now: WallTime) -> WallTime? {
         text.withBytes { fixedForm($0) ?? longForm($0, now: now) ?? shortForm($0) }
     }
 
     /// Reads the form that must be sent, which almost all dates have: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    private static func fixedForm(_ text: Span<UInt8>) -> Int64? {
+    private static func fixedForm(_ text: Span<UInt8>) -> WallTime? {
         guard text.count == 29, text.place(0..<3, among: dayNames) != nil, text[3] == UInt8(ascii: ","),
             text.hasSpaces(4, 7, 11, 16, 25), text.isZone(26..<29), let day = text.number(5..<7),
             let month = text.place(8..<11, among: monthNames), let year = text.number(12..<16),
-            let time = text.secondOfDay(at: 17)
+            let second = text.secondOfDay(at: 17)
         else { return nil }
-        return milliseconds(year: year, month: month + 1, day: day, second: time)
+        return time(year: year, month: month + 1, day: day, second: second)
     }
 
     /// Reads the form of RFC 850: `Sunday, 06-Nov-94 08:49:37 GMT`.
-    private static func longForm(_ text: Span<UInt8>, now: Int64) -> Int64? {
+    private static func longForm(_ text: Span<UInt8>, now: WallTime) -> WallTime? {
         guard let comma = text.firstIndex(of: UInt8(ascii: ","), in: text.indices), text.count == comma + 24,
             text.place(0..<comma, among: longDayNames) != nil
         else { return nil }
         let rest = text.extracting(comma...)
         guard rest.hasSpaces(1, 11, 20), rest[4] == UInt8(ascii: "-"), rest[8] == UInt8(ascii: "-"),
             rest.isZone(21..<24), let day = rest.number(2..<4), let month = rest.place(5..<8, among: monthNames),
-            let year = rest.number(9..<11), let time = rest.secondOfDay(at: 12)
+            let year = rest.number(9..<11), let second = rest.secondOfDay(at: 12)
         else { return nil }
-        return milliseconds(year: fullYear(year, now: now), month: month + 1, day: day, second: time)
+        return time(year: fullYear(year, now: now), month: month + 1, day: day, second: second)
     }
 
     /// Reads the form of C's `asctime`: `Sun Nov  6 08:49:37 1994`.
-    private static func shortForm(_ text: Span<UInt8>) -> Int64? {
+    private static func shortForm(_ text: Span<UInt8>) -> WallTime? {
         guard text.count == 24, text.place(0..<3, among: dayNames) != nil, text.hasSpaces(3, 7, 10, 19),
             let month = text.place(4..<7, among: monthNames), let day = text.number((text[8] == 0x20 ? 9 : 8)..<10),
-            let time = text.secondOfDay(at: 11), let year = text.number(20..<24)
+            let second = text.secondOfDay(at: 11), let year = text.number(20..<24)
         else { return nil }
-        return milliseconds(year: year, month: month + 1, day: day, second: time)
+        return time(year: year, month: month + 1, day: day, second: second)
     }
 
     /// - Parameter second: the second of the day.
     /// - Returns: `nil` for a day that the month does not have.
-    private static func milliseconds(year: Int64, month: Int, day: Int64, second: Int64) -> Int64? {
+    private static func time(year: Int64, month: Int, day: Int64, second: Int64) -> WallTime? {
         let days = daysSince1970(year: year, month: Int64(month), day: day)
         guard civil(days).day == day else { return nil }
-        return (days * 86400 + second) * 1000
+        return WallTime(rawValue: (days * 86400 + second) * 1000)
     }
 
     /// Returns a date in the form that must be sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    package static func text(of milliseconds: Int64) -> String {
-        let seconds = milliseconds.flooredQuotient(1000)
+    package static func text(of time: WallTime) -> String {
+        let seconds = time.rawValue.flooredQuotient(1000)
         let day = seconds.flooredQuotient(86400)
         let (year, month, dayOfMonth) = civil(day)
         let second = seconds - day * 86400
@@ -71,8 +71,8 @@ package enum HTTPDate {
         return "\(weekday), \(padded(dayOfMonth, 2)) \(months[Int(month) - 1]) \(padded(year, 4)) \(clock) GMT"
     }
 
-    private static func fullYear(_ year: Int64, now: Int64) -> Int64 {
-        let present = civil(now.flooredQuotient(86_400_000)).year
+    private static func fullYear(_ year: Int64, now: WallTime) -> Int64 {
+        let present = civil(now.rawValue.flooredQuotient(86_400_000)).year
         let candidate = present - present % 100 + year
         return candidate > present + 50 ? candidate - 100 : candidate
     }

@@ -23,14 +23,14 @@ struct Reuse {
     private let needsValidation: Bool
 
     /// - Parameters:
-    ///   - now: milliseconds since 1970.
+    ///   - now: the current time.
     ///   - maxAge: the app's lifetime for a response without one.
     ///   - request: the request's own `Cache-Control`.
     ///   - targets: the targeted fields that count before the response's `Cache-Control`.
     ///   - servesDisconnected: whether a stale response is served when the server cannot be reached.
     init(
         of stored: StoredResponse,
-        at now: Int64,
+        at now: WallTime,
         maxAge: Duration?,
         by request: CacheControl?,
         targets: [HTTPField.Name] = [],

@@ -31,9 +31,9 @@ struct StoreDecision {
     /// The fields that select the response among several under one key; `nil` if the key identifies it.
     let fields: VariantFields?
     /// ``StoredResponse/originTime``, also of a response that is not stored.
-    let originTime: Int64
+    let originTime: WallTime
     /// The time at which the request was sent.
-    let sentAt: Int64
+    let sentAt: WallTime
 
     /// The statuses that are heuristically cacheable (RFC 9110 section 15.1), except 206.
     static let heuristicallyCacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
@@ -50,8 +50,8 @@ struct StoreDecision {
         status: Int,
         headers: HTTPFields,
         body: Data,
-        sentAt: Int64,
-        receivedAt: Int64,
+        sentAt: WallTime,
+        receivedAt: WallTime,
         rules: StoreRules = StoreRules()
     ) {
         let control = CacheControl(headers, targets: rules.targets)
@@ -92,7 +92,7 @@ struct StoreDecision {
             initialAge: freshness.initialAge,
             lifetime: freshness.lifetime,
             flags: rules.flags(kept, control: control, freshness: freshness),
-            duration: max(0, receivedAt - sentAt)
+            duration: max(0, receivedAt.milliseconds(since: sentAt))
         )
         new.know(kept)
         stored = new
@@ -109,8 +109,8 @@ struct StoreDecision {
     init(
         confirming old: StoredResponse,
         by headers: HTTPFields,
-        sentAt: Int64,
-        receivedAt: Int64,
+        sentAt: WallTime,
+        receivedAt: WallTime,
         rules: StoreRules = StoreRules()
     ) {
         let merged = HeaderBlock.updated(

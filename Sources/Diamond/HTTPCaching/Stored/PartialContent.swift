@@ -17,8 +17,8 @@ struct PartialContent: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - count: the number of received bytes, at most the complete length.
-    ///   - now: milliseconds since 1970; only for years of two digits.
-    init?(status: Int, headers: HTTPFields, count: Int = 0, now: Int64) {
+    ///   - now: the current time; only for years of two digits.
+    init?(status: Int, headers: HTTPFields, count: Int = 0, now: WallTime) {
         guard status == 200, !headers.isCoded, !headers[values: .acceptRanges].flatMap(\.listElements).contains("none"),
             let length = headers.single(.contentLength).flatMap({ Int(digits: $0) }), count <= length,
             let validator = StrongValidator(headers, now: now)

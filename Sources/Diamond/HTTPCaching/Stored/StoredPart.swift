@@ -20,8 +20,8 @@ struct StoredPart: Equatable {
     ///
     /// - Parameters:
     ///   - count: the bytes of the part.
-    ///   - now: milliseconds since 1970; only for years of two digits.
-    init?(_ stored: StoredResponse, count: Int, now: Int64) {
+    ///   - now: the current time; only for years of two digits.
+    init?(_ stored: StoredResponse, count: Int, now: WallTime) {
         let headers = stored.headers
         guard stored.status == 206 else {
             guard let content = PartialContent(status: stored.status, headers: headers, count: count, now: now) else {

@@ -3,7 +3,7 @@ import HTTPTypes
 
 extension RequestConditions {
     /// Returns the form in which a stored response answers the request.
-    func form(of stored: StoredResponse, now: Int64) -> Form {
+    func form(of stored: StoredResponse, now: WallTime) -> Form {
         form(
             ofStored: stored.status, stored.headers, length: stored.bodySize, receivedAt: stored.storedAt, now: now)
     }
@@ -35,7 +35,7 @@ extension StoredResponse {
     func response(
         in form: RequestConditions.Form,
         from source: Response.Source,
-        at now: Int64,
+        at now: WallTime,
         url: String,
         isHead: Bool = false
     ) -> Response {

@@ -9,10 +9,10 @@ extension CacheStatus {
     /// Creates the status of a response that is served from the cache.
     ///
     /// - Parameters:
-    ///   - now: milliseconds since 1970.
+    ///   - now: the current time.
     ///   - maxAge: the app's lifetime if the server gives none.
     ///   - forwarding: the request that was sent before; `nil` for a hit (RFC 9211 section 2.1).
-    init(serving stored: StoredResponse, at now: Int64, maxAge: Int64?, after forwarding: CacheForwarding?) {
+    init(serving stored: StoredResponse, at now: WallTime, maxAge: Int64?, after forwarding: CacheForwarding?) {
         self.init(forwardReason: forwarding?.reason)
         timeToLive = stored.timeToLive(at: now, maxAge: maxAge)
         forwardStatus = forwarding?.status
@@ -39,7 +39,7 @@ extension CacheStatus {
 
 extension StoredResponse {
     /// Returns the whole seconds until the response is stale, rounded down; negative if it is stale.
-    fileprivate func timeToLive(at now: Int64, maxAge: Int64?) -> Int {
+    fileprivate func timeToLive(at now: WallTime, maxAge: Int64?) -> Int {
         let rest = remainingLifetime(at: now, maxAge: maxAge)
         return Int(rest >= 0 ? rest / 1000 : (rest - 999) / 1000)
     }

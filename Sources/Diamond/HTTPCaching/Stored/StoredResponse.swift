@@ -1,7 +1,7 @@
 package import Foundation
 package import HTTPTypes
 
-/// A response as the cache stores it. Durations are in milliseconds, instants in milliseconds since 1970.
+/// A response as the cache stores it. Durations are in milliseconds.
 package struct StoredResponse: Sendable, Equatable {
     /// The facts about reuse. They are stored apart from the headers, so that a hit need not read the headers.
     package struct Flags: OptionSet, Sendable {
@@ -45,7 +45,7 @@ package struct StoredResponse: Sendable, Equatable {
     /// The number of bytes of the body that are not in ``body``: all of them if the body is read in pieces.
     var sizeElsewhere = 0
     /// The time at which the response arrived or was last confirmed.
-    package var storedAt: Int64
+    package var storedAt: WallTime
     package var initialAge: Int64
     package var lifetime: Int64?
     package var flags: Flags
@@ -57,7 +57,7 @@ package struct StoredResponse: Sendable, Equatable {
         status: Int,
         headerBlock: Data,
         body: Data,
-        storedAt: Int64,
+        storedAt: WallTime,
         initialAge: Int64,
         lifetime: Int64?,
         flags: Flags,
@@ -117,31 +117,31 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     /// The time at which the origin generated or confirmed the response.
-    var originTime: Int64 { storedAt - initialAge }
+    var originTime: WallTime { storedAt - initialAge }
 
     /// The time at which its request was sent.
-    var sentAt: Int64 { storedAt.addingSaturating(-duration) }
+    var sentAt: WallTime { storedAt - duration }
 
     /// Whether the response is more recent than another one (RFC 9111 section 4). `Date` counts whole seconds: of two
     /// responses from the same second, the later request has the newer one.
-    func isNewer(thanOrigin originTime: Int64, sentAt: Int64) -> Bool {
+    func isNewer(thanOrigin originTime: WallTime, sentAt: WallTime) -> Bool {
         (self.originTime, self.sentAt) > (originTime, sentAt)
     }
 
     /// Returns the age: the milliseconds since ``originTime`` (RFC 9111 section 4.2.3).
-    package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
+    package func age(at now: WallTime) -> Int64 { initialAge + max(0, now.milliseconds(since: storedAt)) }
 
     /// Whether the response may be reused without validation.
     ///
     /// - Parameter maxAge: the app's lifetime if the server gives none; it replaces a heuristic one.
-    func isFresh(at now: Int64, maxAge: Int64?) -> Bool {
+    func isFresh(at now: WallTime, maxAge: Int64?) -> Bool {
         guard !needsValidation(at: now) else { return false }
         return remainingLifetime(at: now, maxAge: maxAge) > 0
     }
 
     /// Whether the response must be validated whatever its lifetime: by `no-cache`, after an invalidation, because it
     /// may be for one user of a shared cache, or because the clock was set back.
-    package func needsValidation(at now: Int64) -> Bool {
+    package func needsValidation(at now: WallTime) -> Bool {
         !flags.isDisjoint(with: [.noCache, .invalidated]) || mayBeForOneUser || isFromTheFuture(now)
     }
 
@@ -154,10 +154,10 @@ package struct StoredResponse: Sendable, Equatable {
 
     /// Returns the milliseconds until the response is stale; 0 or less if it is stale. Without a lifetime it is always
     /// stale.
-    package func remainingLifetime(at now: Int64, maxAge: Int64?) -> Int64 {
+    package func remainingLifetime(at now: WallTime, maxAge: Int64?) -> Int64 {
         // The app's lifetime does not keep error responses fresh.
         if let maxAge, status < 400, lifetime == nil || flags.contains(.heuristic) {
-            return maxAge - max(0, now - storedAt)
+            return maxAge - max(0, now.milliseconds(since: storedAt))
         }
         return (lifetime ?? 0) - age(at: now)
     }
@@ -191,10 +191,11 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     // A clock that was set back must not keep an entry fresh until it has caught up.
-    private func isFromTheFuture(_ now: Int64) -> Bool { storedAt > now + 60_000 }
+    private func isFromTheFuture(_ now: WallTime) -> Bool { storedAt > now + 60_000 }
 
     /// Returns the response for the caller, with the `Age` that a cache must add (RFC 9111 section 5.1).
-    package func response(from source: Response.Source, at now: Int64, url: String, isHead: Bool = false) -> Response {
+    package func response(from source: Response.Source, at now: WallTime, url: String, isHead: Bool = false) -> Response
+    {
         var headers = headers
         headers[.age] = String(age(at: now) / 1000)
         return Response(

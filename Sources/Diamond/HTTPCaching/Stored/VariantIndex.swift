@@ -95,7 +95,7 @@ extension VariantIndex {
     /// Returns the stored form.
     ///
     /// - Parameter now: milliseconds since 1970.
-    func stored(at now: Int64, kind: CacheKind) -> StoredResponse {
+    func stored(at now: WallTime, kind: CacheKind) -> StoredResponse {
         var headers = HTTPFields(sets.map { HTTPField(name: .vary, value: $0.names.joined(separator: ", ")) })
         headers.add(String(generation, radix: 16), to: Self.generationName)
         for selection in variants { headers.add(selection.text, to: Self.variantName) }

@@ -48,14 +48,14 @@ struct RequestConditions: Equatable {
     ///   - status: the stored status.
     ///   - headers: the stored header fields.
     ///   - length: the bytes of the stored body.
-    ///   - receivedAt: the time when the response arrived or was last confirmed, in milliseconds since 1970.
-    ///   - now: milliseconds since 1970, to read years of two digits.
+    ///   - receivedAt: the time when the response arrived or was last confirmed.
+    ///   - now: the current time, to read years of two digits.
     func form(
         ofStored status: Int,
         _ headers: HTTPFields,
         length: Int,
-        receivedAt: Int64? = nil,
-        now: Int64
+        receivedAt: WallTime? = nil,
+        now: WallTime
     ) -> Form {
         guard status == 200 else { return .whole }
         if isUnmodified(headers, receivedAt: receivedAt, now: now) { return .notModified }
@@ -69,21 +69,21 @@ struct RequestConditions: Equatable {
 
     /// Whether the caller has the stored representation: by `If-None-Match` and, only without that, by
     /// `If-Modified-Since`.
-    private func isUnmodified(_ headers: HTTPFields, receivedAt: Int64?, now: Int64) -> Bool {
+    private func isUnmodified(_ headers: HTTPFields, receivedAt: WallTime?, now: WallTime) -> Bool {
         if let noneMatch { return noneMatch.matches(headers.byteText(.eTag)) }
-        guard let since = modifiedSince.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }) else { return false }
+        guard let since = modifiedSince.flatMap({ HTTPDate.time(of: $0, now: now) }) else { return false }
         guard !headers.contains(.lastModified) else {
-            let modified = headers.single(.lastModified).flatMap { HTTPDate.milliseconds(of: $0, now: now) }
+            let modified = headers.single(.lastModified).flatMap { HTTPDate.time(of: $0, now: now) }
             return modified.map { $0 <= since } ?? false
         }
         // A response without Last-Modified is as old as its Date, or else as its arrival (RFC 9111 section 4.3.2).
-        let date = headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: now) } ?? receivedAt
+        let date = headers.single(.date).flatMap { HTTPDate.time(of: $0, now: now) } ?? receivedAt
         return date.map { $0 <= since } ?? false
     }
 
     /// Whether `If-Range`, if there is one, names the stored representation by a strong validator (RFC 9110 section
     /// 13.1.5).
-    private func isSameRepresentation(_ headers: HTTPFields, now: Int64) -> Bool {
+    private func isSameRepresentation(_ headers: HTTPFields, now: WallTime) -> Bool {
         guard let ifRange else { return true }
         guard !ifRange.hasPrefix("\""), !ifRange.hasPrefix("W/") else {
             return !ifRange.hasPrefix("W/") && headers.byteText(.eTag).isExactly(ifRange)

@@ -16,16 +16,16 @@ enum StrongValidator: Hashable, Sendable {
     ///
     /// A response with a weak entity tag has none, even if its date is strong (RFC 9110 section 13.1.5).
     ///
-    /// - Parameter now: milliseconds since 1970; only for years of two digits.
-    init?(_ headers: HTTPFields, now: Int64) {
+    /// - Parameter now: the current time; only for years of two digits.
+    init?(_ headers: HTTPFields, now: WallTime) {
         guard !headers.contains(.eTag) else {
             guard let tag = headers.validator(.eTag), Self.isStrong(tag: tag) else { return nil }
             self = .entityTag(tag)
             return
         }
-        guard let text = headers.validator(.lastModified), let modified = HTTPDate.milliseconds(of: text, now: now),
-            let date = headers.single(.date).flatMap({ HTTPDate.milliseconds(of: $0, now: now) }),
-            date - modified >= Self.strongAge
+        guard let text = headers.validator(.lastModified), let modified = HTTPDate.time(of: text, now: now),
+            let date = headers.single(.date).flatMap({ HTTPDate.time(of: $0, now: now) }),
+            date.milliseconds(since: modified) >= Self.strongAge
         else { return nil }
         self = .lastModified(text)
     }

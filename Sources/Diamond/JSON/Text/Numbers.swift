@@ -1,12 +1,3 @@
-extension Int64 {
-    /// Returns the sum, or the maximum if it overflows. Neither number may be negative. For values from files, which
-    /// may be damaged.
-    package func addingSaturating(_ other: Int64) -> Int64 {
-        let (sum, overflows) = addingReportingOverflow(other)
-        return overflows ? .max : sum
-    }
-}
-
 extension BinaryInteger {
     /// Returns the nearest number in a range.
     func clamped(to range: ClosedRange<Self>) -> Self { Swift.min(Swift.max(self, range.lowerBound), range.upperBound) }

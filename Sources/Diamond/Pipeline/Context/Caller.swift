@@ -10,7 +10,7 @@ struct Caller: Sendable {
         var target: String?
         var gate: SendGate?
         var durableRequest: DurableRequest?
-        var resolvedAt: InvalidationLog.Instant?
+        var resolvedAt: LogPosition?
         // Next to properties of one byte, so that the smaller ones share a word.
         var standingPriority = RequestPriority.normal
         var isInFlight: Bool
@@ -43,8 +43,8 @@ struct Caller: Sendable {
     var target: String? { content.value.target }
     /// The gate to pass before each attempt of a durable request, whose exchange is not shared; `nil` for all others.
     var gate: SendGate? { content.value.gate }
-    /// The instant at which the request was resolved; `nil` if it has to be resolved.
-    var resolvedAt: InvalidationLog.Instant? { content.value.resolvedAt }
+    /// The position in the log of invalidations at which the request was resolved; `nil` if it has to be resolved.
+    var resolvedAt: LogPosition? { content.value.resolvedAt }
     /// The durable request, which is the same for all runs of a connection; `nil` for others.
     var durableRequest: DurableRequest? { content.value.durableRequest }
     /// The interval that exchanges belong to; `nil` if it begins with the first exchange.
@@ -67,8 +67,8 @@ struct Caller: Sendable {
     /// Returns the caller with a gate to pass before each attempt.
     func gated(by gate: SendGate) -> Caller { changed { $0.gate = gate } }
 
-    /// Returns the caller of a request that was resolved at an instant.
-    func resolved(at instant: InvalidationLog.Instant) -> Caller { changed { $0.resolvedAt = instant } }
+    /// Returns the caller of a request that was resolved at a position.
+    func resolved(at position: LogPosition) -> Caller { changed { $0.resolvedAt = position } }
 
     /// The caller of background work, which continues after this caller has its response or was canceled. It has the
     /// same priority, and no run.

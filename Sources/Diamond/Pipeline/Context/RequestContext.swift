@@ -31,16 +31,17 @@ final class RequestContext: Sendable {
     let caller: Caller
     let traits: Traits
     /// The start of the request's time, by the exchange clock; `nil` if it starts with the exchange.
-    let timeStart: Int64?
-    /// The instant at which the request was resolved. The identity may have logged out since.
-    let resolvedAt: InvalidationLog.Instant
+    let timeStart: EngineTime?
+    /// The position in the log of invalidations at which the request was resolved. The identity may have logged out
+    /// since.
+    let resolvedAt: LogPosition
 
     private init(
         _ resolved: ResolvedRequest,
         _ caller: Caller,
         _ traits: Traits,
-        timeStart: Int64?,
-        resolvedAt: InvalidationLog.Instant
+        timeStart: EngineTime?,
+        resolvedAt: LogPosition
     ) {
         self.resolved = resolved
         self.caller = caller
@@ -56,13 +57,13 @@ final class RequestContext: Sendable {
     convenience init(
         _ resolved: ResolvedRequest,
         for caller: Caller,
-        at instant: InvalidationLog.Instant,
+        at position: LogPosition,
         cookies: CookieJar? = nil,
         now: @autoclosure () -> Date = Date()
     ) {
         var traits: Traits = []
         if caller.upload != nil || resolved.isChanged(by: cookies, at: now()) { traits.insert(.uncacheable) }
-        self.init(resolved, caller, traits, timeStart: nil, resolvedAt: caller.run?.startedAt ?? instant)
+        self.init(resolved, caller, traits, timeStart: nil, resolvedAt: caller.run?.startedAt ?? position)
     }
 
     /// Creates the context of the next hop after a redirect.
@@ -75,7 +76,7 @@ final class RequestContext: Sendable {
         _ resolved: ResolvedRequest,
         after last: RequestContext,
         withBody hasBody: Bool,
-        timeStart: Int64?,
+        timeStart: EngineTime?,
         rules: KeyRules,
         cookies: CookieJar?,
         now: @autoclosure () -> Date

@@ -18,15 +18,15 @@ final class RequestTime: Sendable {
     /// - Parameter timeStart: the start of the time; `nil` if it has not started.
     /// - Returns: `nil` if the time has not started, or is not limited.
     /// - Throws: `timedOut` if nothing is left.
-    func rest(of request: ResolvedRequest, since timeStart: Int64?) throws(ConnectionError) -> Duration? {
+    func rest(of request: ResolvedRequest, since timeStart: EngineTime?) throws(ConnectionError) -> Duration? {
         guard let timeStart, let deadline = (request.retry ?? retry).deadline else { return nil }
-        let rest = deadline - .milliseconds(clock.uptime() - timeStart)
+        let rest = deadline - .milliseconds(clock.uptime().milliseconds(since: timeStart))
         guard rest > .zero else { throw ConnectionError(outOfTime: true) }
         return rest
     }
 
     /// Returns the retry policy of an exchange, with the rest of the request's time as its deadline.
-    func policy(of request: ResolvedRequest, since timeStart: Int64?) throws(ConnectionError) -> RetryPolicy {
+    func policy(of request: ResolvedRequest, since timeStart: EngineTime?) throws(ConnectionError) -> RetryPolicy {
         var policy = request.retry ?? retry
         if let rest = try rest(of: request, since: timeStart) { policy.deadline = rest }
         return policy
@@ -43,7 +43,7 @@ final class RequestTime: Sendable {
     func hasDeadline(_ request: ResolvedRequest) -> Bool { (request.retry ?? retry).deadline != nil }
 
     /// Returns the time for code of the app that is called before a request is sent: all of it, if it has not started.
-    func left(of request: ResolvedRequest, since timeStart: Int64?) throws(ConnectionError) -> RemainingTime {
+    func left(of request: ResolvedRequest, since timeStart: EngineTime?) throws(ConnectionError) -> RemainingTime {
         let rest = try rest(of: request, since: timeStart)
         return RemainingTime(rest ?? (request.retry ?? retry).deadline, among: waits, serverMayHaveActed: rest != nil)
     }

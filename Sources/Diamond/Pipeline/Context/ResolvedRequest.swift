@@ -139,7 +139,7 @@ final class ResolvedRequest: Sendable {
     /// Returns the form in which a stored response answers the request.
     ///
     /// - Parameter now: milliseconds since 1970.
-    func form(of stored: StoredResponse, at now: Int64) -> RequestConditions.Form {
+    func form(of stored: StoredResponse, at now: WallTime) -> RequestConditions.Form {
         conditions.value?.form(of: stored, now: now) ?? .whole
     }
 

@@ -3,9 +3,9 @@ import HTTPTypes
 /// An exchange that may be on the wire: its plan, and all that its attempts and the storing of its response need.
 final class AdmittedExchange: ExchangeOptions {
     let plan: ExchangePlan
-    private let sendInstant: SendInstant
+    private let sendPosition: SendPosition
     /// The start of the request's time, by the exchange clock.
-    let timeStart: Int64
+    let timeStart: EngineTime
     /// Records the body for the cache; `nil` if it is never stored.
     let bodyRecorder: BodyRecorder?
     let recorder: (any BodyRecording)?
@@ -18,14 +18,14 @@ final class AdmittedExchange: ExchangeOptions {
     private let store: ResponseStore
 
     /// - Parameters:
-    ///   - instant: the instant at which the request is sent.
+    ///   - position: the position at which the request is sent.
     ///   - timeStart: the start of the request's time.
     ///   - report: receives the events of the exchange.
     /// - Throws: `timedOut` if no time is left.
     init(
         _ plan: ExchangePlan,
-        at instant: SendInstant,
-        since timeStart: Int64,
+        at position: SendPosition,
+        since timeStart: EngineTime,
         admission: Admission,
         store: ResponseStore,
         environment: ExchangeEnvironment,
@@ -33,7 +33,7 @@ final class AdmittedExchange: ExchangeOptions {
     ) throws(ConnectionError) {
         let context = plan.context
         self.plan = plan
-        sendInstant = instant
+        sendPosition = position
         self.timeStart = timeStart
         receive = report
         self.admission = admission
@@ -47,10 +47,10 @@ final class AdmittedExchange: ExchangeOptions {
     }
 
     var context: RequestContext { plan.context }
-    /// The instant at which the request is sent.
-    var sentAt: InvalidationLog.Instant { sendInstant.instant }
+    /// The position in the log of invalidations at which the request is sent.
+    var position: LogPosition { sendPosition.position }
     /// ``CacheEntry/knownChange`` of the response.
-    var knownChange: Int64? { sendInstant.knownChange }
+    var knownChange: Int64? { sendPosition.knownChange }
 
     // MARK: For the attempts
 

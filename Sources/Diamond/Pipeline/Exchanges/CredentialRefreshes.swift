@@ -33,7 +33,7 @@ final class CredentialRefreshes: Sendable {
 
         /// Returns the running refreshes of secrets, and those of the secrets that have to be refreshed.
         mutating func needs(
-            of secrets: Set<Secret>, since count: Int, at now: Int64
+            of secrets: Set<Secret>, since count: Int, at now: EngineTime
         ) -> (runs: Set<Run>, outdated: Set<Secret>) {
             var runs = Set<Run>()
             var outdated = Set<Secret>()
@@ -117,7 +117,8 @@ final class CredentialRefreshes: Sendable {
         return runs
     }
 
-    private func begin(_ secrets: Set<Secret>, for identity: String?, in state: inout State, at now: Int64) -> Run {
+    private func begin(_ secrets: Set<Secret>, for identity: String?, in state: inout State, at now: EngineTime) -> Run
+    {
         // Includes the secrets that the calling task refreshes, because that refresh waits for this one.
         let current = secrets.union(Self.currentSecrets)
         state.begun += 1

@@ -16,13 +16,13 @@ struct ExchangeOutcome: Sendable {
 
     let ending: Ending
     /// The start of the exchange's time, by the exchange clock; `nil` if it has not started.
-    let startedAt: Int64?
+    let startedAt: EngineTime?
     /// The milliseconds from the start of the exchange until the caller joined; negative if the caller joined before.
     let lateness: Int64
     /// The plan that the request was sent for; `nil` if none was sent.
     let plan: ExchangePlan?
 
-    init(_ ending: Ending, startedAt: Int64? = nil, lateness: Int64 = 0, plan: ExchangePlan? = nil) {
+    init(_ ending: Ending, startedAt: EngineTime? = nil, lateness: Int64 = 0, plan: ExchangePlan? = nil) {
         self.ending = ending
         self.startedAt = startedAt
         self.lateness = lateness
@@ -32,11 +32,11 @@ struct ExchangeOutcome: Sendable {
     /// Returns the outcome for a caller that has joined at a time.
     ///
     /// - Parameter plan: the caller's own plan.
-    func joined(at time: Int64, by plan: ExchangePlan) -> ExchangeOutcome {
+    func joined(at time: EngineTime, by plan: ExchangePlan) -> ExchangeOutcome {
         let isCollapsed = self.plan != nil && self.plan !== plan
         return ExchangeOutcome(
             isCollapsed ? ending.collapsed : ending, startedAt: startedAt,
-            lateness: startedAt.map { time - $0 } ?? 0, plan: self.plan)
+            lateness: startedAt.map { time.milliseconds(since: $0) } ?? 0, plan: self.plan)
     }
 
     /// Returns the outcome of the exchange that a plan has started.
@@ -45,7 +45,7 @@ struct ExchangeOutcome: Sendable {
     }
 
     /// The start of the caller's own time.
-    var timeStart: Int64? { startedAt.map { $0 + max(0, lateness) } }
+    var timeStart: EngineTime? { startedAt.map { $0 + max(0, lateness) } }
 
     init(_ error: ConnectionError) { self.init(.failure(error)) }
 }

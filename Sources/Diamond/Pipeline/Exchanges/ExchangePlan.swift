@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// An exchange as it is planned: the request to send, the stored response that it replaces or confirms, and the instant
+/// An exchange as it is planned: the request to send, the stored response that it replaces or confirms, and the position
 /// of the look-up.
 ///
 /// It is a class because every step of the exchange has it.
@@ -10,7 +10,7 @@ final class ExchangePlan: Sendable {
     /// Whether a response that another exchange stores meanwhile is served instead.
     let mayBeSuperseded: Bool
     /// The start of the request's time, by the exchange clock; `nil` if it starts with the exchange.
-    let timeStart: Int64?
+    let timeStart: EngineTime?
     /// The interval that the exchange belongs to.
     let parent: ActivityInterval.ID?
     /// The transport's request, without the additions of its attempts.
@@ -24,7 +24,7 @@ final class ExchangePlan: Sendable {
         _ context: RequestContext,
         _ revalidation: Revalidation,
         mayBeSuperseded: Bool,
-        timeStart: Int64?,
+        timeStart: EngineTime?,
         parent: ActivityInterval.ID?,
         request: TransportRequest,
         refreshes: Int = 0,
@@ -43,8 +43,8 @@ final class ExchangePlan: Sendable {
     /// Whether a caller waits for the response.
     var isAwaited: Bool { !context.traits.contains(.background) }
 
-    /// The instant of the look-up in the cache.
-    var lookedUpAt: InvalidationLog.Instant { revalidation.lookedUpAt }
+    /// The position in the log of invalidations at the look-up in the cache.
+    var lookedUpAt: LogPosition { revalidation.lookedUpAt }
 
     /// The stored response that a new one replaces.
     var stored: StoredCandidate? { revalidation.stored }
@@ -90,8 +90,8 @@ struct Revalidation: Sendable {
     var isConditional = false
     /// The other variants whose entity tags are sent (RFC 9111 section 4.3.1).
     var variants: [StoredCandidate] = []
-    /// The instant of the look-up that has found them.
-    var lookedUpAt: InvalidationLog.Instant = 0
+    /// The position in the log of invalidations at the look-up that has found them.
+    var lookedUpAt: LogPosition = .start
 
     /// The stored response whose validators are sent.
     var validators: StoredResponse? { isConditional ? stored?.response : nil }

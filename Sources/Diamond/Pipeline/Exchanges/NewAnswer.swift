@@ -24,7 +24,7 @@ extension Pipeline {
         let stored = StoredResponse(
             status: received.status.code, headerBlock: HeaderBlock.bytes(of: headers), body: received.body,
             storedAt: received.receivedAt, initialAge: freshness.initialAge, lifetime: freshness.lifetime, flags: [],
-            duration: max(0, received.receivedAt - received.sentAt))
+            duration: max(0, received.receivedAt.milliseconds(since: received.sentAt)))
         newAnswers.send(NewAnswer(key: key, response: response, stored: stored))
     }
 }

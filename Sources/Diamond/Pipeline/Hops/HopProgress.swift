@@ -17,11 +17,11 @@ struct HopProgress: Sendable {
     /// The time that is left to a caller that joined an exchange late, when the exchange has timed out.
     struct Extension: Sendable {
         /// The caller's own deadline, by the exchange clock.
-        let deadline: Int64
+        let deadline: EngineTime
         /// The error after the deadline.
         let error: ConnectionError
         /// The start of the caller's time.
-        let timeStart: Int64
+        let timeStart: EngineTime
     }
 
     /// The shortest extension in milliseconds; in less time no server responds.
@@ -41,15 +41,15 @@ struct HopProgress: Sendable {
     /// The extension after an exchange that has timed out for earlier callers; `nil` before.
     private(set) var deadlineExtension: Extension?
     /// The start of the request's time; `nil` if it starts with the next exchange.
-    private(set) var timeStart: Int64?
+    private(set) var timeStart: EngineTime?
 
     /// - Parameter timeStart: the start of the request's time, if an earlier hop has started it.
-    init(timeStart: Int64?) { self.timeStart = timeStart }
+    init(timeStart: EngineTime?) { self.timeStart = timeStart }
 
     /// The start of the request's time, for the next hop.
     ///
     /// - Parameter exchange: the start of the time of the last exchange; `nil` if the whole time is not limited.
-    func timeStart(after exchange: Int64?) -> Int64? { timeStart ?? deadlineExtension?.timeStart ?? exchange }
+    func timeStart(after exchange: EngineTime?) -> EngineTime? { timeStart ?? deadlineExtension?.timeStart ?? exchange }
 
     /// Notes that the stored response could not be read, before any part of it was served.
     mutating func noteUnreadable(_ error: CacheError) {
@@ -73,7 +73,7 @@ struct HopProgress: Sendable {
     ///   - now: the time now, by the exchange clock.
     ///   - isTimed: whether the policy limits the time of an attempt, or the whole time.
     ///   - hasDeadline: whether the policy limits the whole time.
-    mutating func next(after outcome: ExchangeOutcome, now: Int64, isTimed: Bool, hasDeadline: Bool) -> Next {
+    mutating func next(after outcome: ExchangeOutcome, now: EngineTime, isTimed: Bool, hasDeadline: Bool) -> Next {
         switch outcome.ending {
         case .response(let response): return .settle(.success(response))
         case .failure(let error):

@@ -83,7 +83,7 @@ struct DurableRun: Sendable {
     /// Sends the request, and makes it a job if it fails.
     private func responseOrJob() async throws(ConnectionError) -> Response {
         let invalidations = sender.pipeline.invalidations
-        let start = caller.run?.startedAt ?? invalidations.now
+        let start = caller.run?.startedAt ?? invalidations.position
         let attempt = attempt(of: .draft(draft.draft))
         let sent = await sender.send(attempt, for: caller)
         // If the engine was closed meanwhile, the request is not queued.

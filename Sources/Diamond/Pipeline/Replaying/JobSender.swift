@@ -83,21 +83,23 @@ struct JobSender: Sendable {
         let isBehindRedirect = gate.isBehindRedirect
         switch response {
         case .success(let response):
-            return ReplayOutcome(response, statuses: statuses, now: queueTime, isBehindRedirect: isBehindRedirect)
+            return ReplayOutcome(response, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect)
         case .failure(let error):
             if let refusal, gate.hasRefused || !error.isCancellation {
                 // The server that has redirected the request may have acted.
                 return isBehindRedirect ? refusal.unknown : refusal
             }
             return ReplayOutcome(
-                error, method: request.method, statuses: statuses, now: queueTime,
+                error, method: request.method, statuses: statuses, now: now,
                 isReachable: pipeline.reachability.isReachable, isBehindRedirect: isBehindRedirect)
         }
     }
 
     /// The time that a date in `Retry-After` is compared with, if the response has no `Date`. It is the queue's time if
     /// the queue is open, because the wall clock may have been set.
-    private var queueTime: Int64 { pipeline.replays?.opened?.now() ?? pipeline.exchangeEnvironment.now() }
+    private var now: WallTime {
+        pipeline.replays?.opened?.now().correctWall ?? pipeline.exchangeEnvironment.now()
+    }
 
     private func retry(of request: Request) -> RetryPolicy { request.retry ?? pipeline.time.retry }
 

@@ -27,8 +27,7 @@ extension ReplayAnswer {
         let path = headers[.location].map { String($0.prefix { $0 != "?" && $0 != "#" }) }
         let others = headers.filter { $0.name != .location }
         self.init(
-            status: status, location: path, headers: HeaderBlock.kept(others, secrets) ?? [:], body: body,
-            receivedAt: Date(timeIntervalSince1970: 0))
+            status: status, location: path, headers: HeaderBlock.kept(others, secrets) ?? [:], body: body)
     }
 }
 

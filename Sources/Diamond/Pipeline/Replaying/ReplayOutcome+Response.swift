@@ -7,9 +7,9 @@ extension ReplayOutcome {
     ///
     /// - Parameters:
     ///   - statuses: the statuses that another attempt may change.
-    ///   - now: the current time, in milliseconds since 1970.
+    ///   - now: the current time.
     ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
-    init(_ response: Response, statuses: Set<Int>, now: Int64, isBehindRedirect: Bool) {
+    init(_ response: Response, statuses: Set<Int>, now: WallTime, isBehindRedirect: Bool) {
         self.init(
             answered: response.status, response.headers, statuses: statuses, now: now,
             isBehindRedirect: isBehindRedirect)
@@ -19,7 +19,7 @@ extension ReplayOutcome {
         answered status: HTTPResponse.Status,
         _ headers: HTTPFields,
         statuses: Set<Int>,
-        now: Int64,
+        now: WallTime,
         isBehindRedirect: Bool,
         bodyFailure: BodyFailure? = nil
     ) {
@@ -37,11 +37,11 @@ extension ReplayOutcome {
     /// - Parameters:
     ///   - method: the method of the job's request.
     ///   - statuses: the statuses that another attempt may change.
-    ///   - now: the current time, in milliseconds since 1970.
+    ///   - now: the current time.
     ///   - isReachable: whether the network is reachable.
     ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
     init(
-        _ error: ConnectionError, method: HTTPRequest.Method, statuses: Set<Int>, now: Int64, isReachable: Bool,
+        _ error: ConnectionError, method: HTTPRequest.Method, statuses: Set<Int>, now: WallTime, isReachable: Bool,
         isBehindRedirect: Bool
     ) {
         if let response = error.response {
@@ -141,7 +141,7 @@ extension ReplayDraft.History {
 
 extension ReplayDraft.History.Failure {
     fileprivate init(_ attempt: Attempt, in queue: ReplayQueue) {
-        startedAt = queue.time(ofWall: attempt.startedAt.milliseconds)
+        startedAt = queue.time(ofWall: WallTime(attempt.startedAt))
         switch attempt.outcome {
         case .answered(let status):
             code = "status \(status.code)"
@@ -154,7 +154,6 @@ extension ReplayDraft.History.Failure {
 }
 
 extension [Attempt] {
-    /// The start of the first attempt that may have been processed with an unknown outcome, in milliseconds since 1970;
-    /// `nil` for none.
-    var unknownSince: Int64? { first(where: \.serverMayHaveActed)?.startedAt.milliseconds }
+    /// The start of the first attempt that may have been processed with an unknown outcome; `nil` for none.
+    var unknownSince: WallTime? { first(where: \.serverMayHaveActed).map { WallTime($0.startedAt) } }
 }

@@ -23,7 +23,7 @@ actor BodyRecorder: BodyRecording {
     let plan: ExchangePlan
     let store: ResponseStore
     private let bodyLimit: Int
-    private let instant: InvalidationLog.Instant
+    private let position: LogPosition
     /// The lock of what an earlier exchange has left; `nil` for a body that goes into a sink.
     private let lock: ResumeLock?
     /// The slot of the connection; `nil` for a task.
@@ -70,16 +70,16 @@ actor BodyRecorder: BodyRecording {
         self.plan = plan
         self.store = store
         bodyLimit = context.bodyLimit(in: environment)
-        instant = store.invalidations.now
+        position = store.invalidations.position
     }
 
     nonisolated var context: RequestContext { plan.context }
 
     /// Whether the identity has not logged out, and the response was not erased, since the exchange began.
-    private nonisolated var isWanted: Bool { isWanted(since: instant) }
+    private nonisolated var isWanted: Bool { isWanted(since: position) }
 
-    private nonisolated func isWanted(since instant: InvalidationLog.Instant) -> Bool {
-        store.invalidations.keeps(context, since: instant)
+    private nonisolated func isWanted(since position: LogPosition) -> Bool {
+        store.invalidations.keeps(context, since: position)
     }
 
     /// Whether there may be something to finish or to discard.
@@ -220,7 +220,7 @@ actor BodyRecorder: BodyRecording {
         let isUnchanged = writer == nil && found?.size == response.content.received.count
         found = nil
         guard !isUnchanged, await !write(response) else { return }
-        slot?.put(response, for: request, at: instant)
+        slot?.put(response, for: request, at: position)
     }
 
     /// - Returns: whether the store has the response.

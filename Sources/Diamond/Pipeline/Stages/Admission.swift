@@ -44,67 +44,67 @@ final class Admission: Sendable {
     /// Returns the plan to send after the permit was acquired: during the wait, secrets may have changed, and the stored
     /// response may have been erased or invalidated.
     ///
-    /// - Parameter instant: the instant at which the plan is sent. It precedes every check of the stored response.
+    /// - Parameter position: the position at which the plan is sent. It precedes every check of the stored response.
     func admitted(
         _ plan: ExchangePlan,
         wasAwaited: Bool,
-        at instant: inout SendInstant
+        at position: inout SendPosition
     ) async throws(ConnectionError) -> ExchangePlan {
-        guard wasAwaited, plan.hasSecrets else { return try await checked(plan, at: &instant) }
+        guard wasAwaited, plan.hasSecrets else { return try await checked(plan, at: &position) }
         let rebuilt = try await builder.rebuilt(plan, plan.revalidation, since: plan.timeStart)
-        instant = SendInstant(in: invalidations)
-        return try await checked(rebuilt, at: &instant)
+        position = SendPosition(in: invalidations)
+        return try await checked(rebuilt, at: &position)
     }
 
     private func checked(
         _ plan: ExchangePlan,
-        at instant: inout SendInstant
+        at position: inout SendPosition
     ) async throws(ConnectionError) -> ExchangePlan {
-        let isUnchanged = invalidations.now == plan.lookedUpAt && plan.context.resolvedAt == plan.lookedUpAt
+        let isUnchanged = invalidations.position == plan.lookedUpAt && plan.context.resolvedAt == plan.lookedUpAt
         guard plan.mayBeConfirmed, !isUnchanged else { return plan }
         // A 304 must not restore a response that was erased meanwhile.
         guard !invalidations.hasErased(plan.context, since: plan.lookedUpAt) else {
             let rebuilt = try await builder.rebuilt(plan, Revalidation(), since: plan.timeStart)
-            instant = SendInstant(in: invalidations)
+            position = SendPosition(in: invalidations)
             return rebuilt
         }
         return invalidations.includes(plan.context, since: plan.lookedUpAt) ? plan.invalidated : plan
     }
 }
 
-/// The instant at which a request is sent, in the log of invalidations.
-struct SendInstant: Sendable {
-    let instant: InvalidationLog.Instant
+/// The position in the log of invalidations at which a request is sent.
+struct SendPosition: Sendable {
+    let position: LogPosition
     /// ``CacheEntry/knownChange`` of the response.
     let knownChange: Int64?
 
     init(in log: InvalidationLog) {
-        instant = log.now
+        position = log.position
         knownChange = log.knownChange
     }
 }
 
 extension InvalidationLog {
-    /// Whether the response to a request was invalidated or erased since an instant.
+    /// Whether the response to a request was invalidated or erased since a position.
     ///
     /// - Parameter groups: the names of the response's groups, if it is known.
-    func includes(_ context: RequestContext, groups: Tags = [], since instant: Instant) -> Bool {
-        guard now != instant, var subject = context.subject else { return false }
+    func includes(_ context: RequestContext, groups: Tags = [], since position: LogPosition) -> Bool {
+        guard self.position != position, var subject = context.subject else { return false }
         if !groups.isEmpty { subject.tags.formUnion(groups) }
-        return includes(subject, since: instant)
+        return includes(subject, since: position)
     }
 
-    /// Whether the response to a request was erased since an instant, or its identity has logged out since the request
+    /// Whether the response to a request was erased since a position, or its identity has logged out since the request
     /// was resolved. A new response must not be stored then.
-    func hasErased(_ context: RequestContext, since instant: Instant) -> Bool {
-        guard now != min(instant, context.resolvedAt), let subject = context.subject else { return false }
+    func hasErased(_ context: RequestContext, since position: LogPosition) -> Bool {
+        guard self.position != min(position, context.resolvedAt), let subject = context.subject else { return false }
         return hasLogout(of: context.wire.identity, since: context.resolvedAt)
-            || includes(subject, since: instant, onlyErasures: true)
+            || includes(subject, since: position, onlyErasures: true)
     }
 
-    /// Whether the received part of a response may be kept: since an instant its identity has not logged out, and it
+    /// Whether the received part of a response may be kept: since a position its identity has not logged out, and it
     /// was not erased.
-    func keeps(_ context: RequestContext, since instant: Instant) -> Bool {
-        !hasLogout(of: context.wire.identity, since: instant) && !hasErased(context, since: instant)
+    func keeps(_ context: RequestContext, since position: LogPosition) -> Bool {
+        !hasLogout(of: context.wire.identity, since: position) && !hasErased(context, since: position)
     }
 }

@@ -78,7 +78,7 @@ extension CacheLookup {
     }
 
     /// Returns the part under a key, with its bytes if they are few enough to combine.
-    func part(under identity: ResolvedRequest.Identity, now: Int64) -> StoredPart? {
+    func part(under identity: ResolvedRequest.Identity, now: WallTime) -> StoredPart? {
         guard let cache, cache.mayHavePartialBodies, let body = storedPart(under: identity, of: cache),
             body.stored.isOf(kind), let part = StoredPart(body.stored, count: body.size, now: now)
         else { return nil }

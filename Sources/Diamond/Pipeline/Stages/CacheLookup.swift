@@ -27,7 +27,7 @@ struct CacheLookup: Sendable {
     let isGateway: Bool
     let activity: Activity
     /// The time now, in milliseconds since 1970.
-    let now: @Sendable () -> Int64
+    let now: @Sendable () -> WallTime
 
     /// Returns the next step for a request.
     ///
@@ -53,7 +53,7 @@ struct CacheLookup: Sendable {
     }
 
     /// - Parameter now: the time, in milliseconds since 1970; `nil` for the time now.
-    func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: Int64? = nil) -> CacheDecision {
+    func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: WallTime? = nil) -> CacheDecision {
         CacheDecision(
             now: now ?? self.now(), stored: stored, policy: request.policy, request: request.control.value,
             targets: targets, servesDisconnected: usesHTTPRules)
@@ -172,7 +172,7 @@ struct CacheLookup: Sendable {
         for request: ResolvedRequest,
         after attempts: [Attempt] = [],
         forwarding: CacheForwarding? = nil,
-        at now: Int64? = nil
+        at now: WallTime? = nil
     ) -> Response {
         activity.report(.hit(source, request.lookup(in: activity)))
         let now = now ?? self.now()

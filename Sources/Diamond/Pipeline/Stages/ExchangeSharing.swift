@@ -104,7 +104,7 @@ final class ExchangeSharing: Sendable {
         let outcome = await exchanges.outcome(
             for: key,
             waiter: plan.context.caller,
-            at: invalidations.now,
+            at: invalidations.position,
             isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
             onEvent: onEvent,
@@ -121,9 +121,9 @@ final class ExchangeSharing: Sendable {
     }
 
     /// Whether the response to a plan was invalidated, or its identity has logged out, since an exchange began.
-    private func isOutdated(since instant: InvalidationLog.Instant, for plan: ExchangePlan) -> Bool {
-        invalidations.includes(plan.context, since: instant)
-            || invalidations.hasLogout(of: plan.context.wire.identity, since: instant)
+    private func isOutdated(since position: LogPosition, for plan: ExchangePlan) -> Bool {
+        invalidations.includes(plan.context, since: position)
+            || invalidations.hasLogout(of: plan.context.wire.identity, since: position)
     }
 }
 

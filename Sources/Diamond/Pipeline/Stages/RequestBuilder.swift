@@ -23,7 +23,7 @@ final class RequestBuilder: Sendable {
         for context: RequestContext,
         _ revalidation: Revalidation,
         mayBeSuperseded: Bool = true,
-        timeStart: Int64?,
+        timeStart: EngineTime?,
         parent: ActivityInterval.ID?
     ) async throws(ConnectionError) -> ExchangePlan {
         guard context.resolved.hasNamedSecrets else {
@@ -51,7 +51,7 @@ final class RequestBuilder: Sendable {
     func rebuilt(
         _ plan: ExchangePlan,
         _ revalidation: Revalidation,
-        since timeStart: Int64?
+        since timeStart: EngineTime?
     ) async throws(ConnectionError) -> ExchangePlan {
         try await self.plan(for: plan.context, revalidation, timeStart: timeStart, parent: plan.parent)
     }

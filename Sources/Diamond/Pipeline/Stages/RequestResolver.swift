@@ -10,15 +10,15 @@ struct RequestResolver: Sendable {
     let time: RequestTime
     let cookies: CookieJar?
     /// The time now, in milliseconds since 1970.
-    let now: @Sendable () -> Int64
+    let now: @Sendable () -> WallTime
 
-    private var date: Date { Date(milliseconds: now()) }
+    private var date: Date { now().date }
 
     /// Returns the context of a request's first hop.
     ///
     /// - Throws: ``ConnectionError`` if the request cannot be sent, or its credential provider fails.
     func context(of request: Request, for caller: Caller) async throws(ConnectionError) -> RequestContext {
-        let instant = invalidations.now
+        let position = invalidations.position
         let resolved: ResolvedRequest
         if caller.gate != nil || caller.resolvedAt != nil {
             resolved = try ResolvedRequest(request, rules: environment.rules)
@@ -28,7 +28,7 @@ struct RequestResolver: Sendable {
             resolved = try await resolvedWithIdentity(request, for: caller)
         }
         return RequestContext(
-            resolved, for: caller, at: caller.resolvedAt ?? instant, cookies: cookies, now: date)
+            resolved, for: caller, at: caller.resolvedAt ?? position, cookies: cookies, now: date)
     }
 
     /// Returns the context of the next hop after a redirect.
@@ -40,7 +40,7 @@ struct RequestResolver: Sendable {
         of request: Request,
         after last: RequestContext,
         withBody hasBody: Bool,
-        timeStart: Int64?
+        timeStart: EngineTime?
     ) throws(ConnectionError) -> RequestContext {
         RequestContext(
             try ResolvedRequest(request, rules: environment.rules), after: last, withBody: hasBody,

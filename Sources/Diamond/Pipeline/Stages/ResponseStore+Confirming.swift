@@ -30,7 +30,7 @@ extension ResponseStore {
         )
         // The confirmation of a personal request is not for other callers.
         guard !received.isPersonal else { return Confirmed(stored: decision.stored ?? stored, isToBeErased: false) }
-        guard !invalidations.hasErased(context, since: admitted.sentAt) else {
+        guard !invalidations.hasErased(context, since: admitted.position) else {
             erase(candidate)
             return Confirmed(stored: stored, isToBeErased: false)
         }

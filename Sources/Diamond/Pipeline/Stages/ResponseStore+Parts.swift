@@ -50,7 +50,7 @@ extension ResponseStore {
             await write(entry)
             // An invalidation may have come between the mark and the write.
             let isUnchanged = marked(entry, admitted: admitted).stored.flags == entry.stored.flags
-            let isErased = invalidations.hasErased(context, since: admitted.sentAt)
+            let isErased = invalidations.hasErased(context, since: admitted.position)
             if !isUnchanged || isErased { cache?.dropPart(of: identity.key) }
         case .complete(let stored):
             let entry = context.entry(stored, under: identity)

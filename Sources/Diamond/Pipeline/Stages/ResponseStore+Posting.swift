@@ -27,7 +27,7 @@ extension ResponseStore {
             tags: entry.tags.union(entry.groups),
             identity: entry.identity)
         let isOutdated =
-            invalidations.includes(subject, since: admitted.sentAt)
+            invalidations.includes(subject, since: admitted.position)
             || invalidations.hasLogout(of: entry.identity, since: context.resolvedAt)
         return isOutdated ? nil : new
     }

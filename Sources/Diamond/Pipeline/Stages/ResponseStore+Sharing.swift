@@ -36,7 +36,7 @@ extension ResponseStore {
     }
 
     /// Whether all callers of an exchange may have the response that it has confirmed.
-    func isForAll(_ confirmed: Confirmed, at now: Int64) -> Bool {
+    func isForAll(_ confirmed: Confirmed, at now: WallTime) -> Bool {
         kind == .private && !isGateway
             || !confirmed.isForOne && confirmed.stored.isFresh(at: now, maxAge: nil)
     }

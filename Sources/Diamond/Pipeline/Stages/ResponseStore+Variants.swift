@@ -13,7 +13,7 @@ extension ResponseStore {
     /// not part of that key.
     ///
     /// - Parameter now: milliseconds since 1970.
-    func target(of decision: StoreDecision, for context: RequestContext, at now: Int64) -> Target? {
+    func target(of decision: StoreDecision, for context: RequestContext, at now: WallTime) -> Target? {
         context.identity.flatMap { target(of: decision, for: context, under: $0, at: now) }
     }
 
@@ -22,7 +22,7 @@ extension ResponseStore {
         of decision: StoreDecision,
         for context: RequestContext,
         under identity: ResolvedRequest.Identity,
-        at now: Int64
+        at now: WallTime
     ) -> Target? {
         guard let fields = decision.fields else { return Target(identity: identity) }
         let known = cache?.find(identity, for: kind).flatMap { VariantIndex($0) }
@@ -45,7 +45,7 @@ extension ResponseStore {
             confirmed.isToBeErased = isForbidden(candidate.response, by: received, rules: rules)
             return confirmed
         }
-        guard !received.isPersonal, !invalidations.hasErased(context, since: admitted.sentAt),
+        guard !received.isPersonal, !invalidations.hasErased(context, since: admitted.position),
             let tag = confirmed.stored.headers.validator(.eTag), let variant = candidate.identity.selection,
             let identity = context.identity,
             let known = cache?.find(identity, for: kind).flatMap({ VariantIndex($0) }),

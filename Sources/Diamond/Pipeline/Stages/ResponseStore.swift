@@ -146,7 +146,7 @@ final class ResponseStore: Sendable {
         admitted: AdmittedExchange
     ) -> Bool {
         let plan = admitted.plan
-        return !received.isPersonal && !invalidations.hasErased(plan.context, since: admitted.sentAt)
+        return !received.isPersonal && !invalidations.hasErased(plan.context, since: admitted.position)
             && !isOvertaken(plan.stored?.response, target: target, admitted: admitted)
             && !isOlder(decision, target: target, plan: plan)
     }
@@ -204,7 +204,7 @@ final class ResponseStore: Sendable {
         target: ResolvedRequest.Identity,
         admitted: AdmittedExchange
     ) -> Bool {
-        guard invalidations.includes(admitted.context, since: admitted.sentAt),
+        guard invalidations.includes(admitted.context, since: admitted.position),
             let found = cache?.find(target, for: kind), !found.flags.contains(.variants),
             !found.flags.contains(.invalidated)
         else { return false }
@@ -213,7 +213,7 @@ final class ResponseStore: Sendable {
 
     /// Returns an entry, marked stale if it was invalidated during the exchange.
     func marked(_ entry: CacheEntry, admitted: AdmittedExchange) -> CacheEntry {
-        guard invalidations.includes(admitted.context, groups: entry.groups, since: admitted.sentAt) else {
+        guard invalidations.includes(admitted.context, groups: entry.groups, since: admitted.position) else {
             return entry
         }
         var entry = entry
@@ -223,7 +223,7 @@ final class ResponseStore: Sendable {
 
     /// Corrects the stored entry if it was erased or invalidated between the check and the store.
     func checkAgain(_ entry: CacheEntry, admitted: AdmittedExchange) {
-        guard !invalidations.hasErased(admitted.context, since: admitted.sentAt) else {
+        guard !invalidations.hasErased(admitted.context, since: admitted.position) else {
             cache?.forget(entry.key)
             return
         }

@@ -7,17 +7,18 @@
 package struct QueueClock: Hashable, Sendable {
     /// The id of the boot to which the other values belong.
     var boot: String
-    /// The queue's time at the start of that boot, in milliseconds since 1970.
-    var timeAtBoot: Int64
+    /// The queue's time at the start of that boot.
+    var timeAtBoot: QueueTime
     /// The time of the last reading, by the boot clock.
-    var uptime: Int64
+    var uptime: Uptime
     /// The time of the last reading, by the wall clock.
-    var wall: Int64
-    /// The time for which the machine was off, by the wall clock, if it is not confirmed yet; 0 otherwise.
+    var wall: WallTime
+    /// The time for which the machine was off, by the wall clock, if it is not confirmed yet; 0 otherwise. In
+    /// milliseconds.
     var unconfirmedOffTime: Int64 = 0
     /// The time since which the two clocks have advanced together, by the boot clock. It matters only while
     /// ``unconfirmedOffTime`` is not 0.
-    var inStepSince: Int64 = 0
+    var inStepSince = Uptime(rawValue: 0)
 
     /// The difference from the queue's time within which the wall clock counts as right, in milliseconds. It allows for
     /// slewing, or a change of a few seconds.
@@ -31,12 +32,13 @@ package struct QueueClock: Hashable, Sendable {
     /// Creates the record of a new queue, whose time is the wall clock's.
     package init(_ reading: Reading) {
         self.init(
-            boot: reading.boot, timeAtBoot: reading.wall - reading.uptime, uptime: reading.uptime, wall: reading.wall)
+            boot: reading.boot, timeAtBoot: QueueTime(correct: reading.wallAtBoot), uptime: reading.uptime,
+            wall: reading.wall)
     }
 
     init(
-        boot: String, timeAtBoot: Int64, uptime: Int64, wall: Int64, unconfirmedOffTime: Int64 = 0,
-        inStepSince: Int64 = 0
+        boot: String, timeAtBoot: QueueTime, uptime: Uptime, wall: WallTime, unconfirmedOffTime: Int64 = 0,
+        inStepSince: Uptime = Uptime(rawValue: 0)
     ) {
         self.boot = boot
         self.timeAtBoot = timeAtBoot
@@ -49,21 +51,37 @@ package struct QueueClock: Hashable, Sendable {
     /// The values of both clocks at one moment.
     package struct Reading: Hashable, Sendable {
         var boot: String
-        /// Milliseconds since the boot.
-        package var uptime: Int64
-        /// Milliseconds since 1970.
-        var wall: Int64
+        package var uptime: Uptime
+        var wall: WallTime
+
+        /// The time of the boot, by the current wall clock.
+        fileprivate var wallAtBoot: WallTime { wall - uptime.rawValue }
     }
 
-    /// Returns the queue's time at a reading, in milliseconds since 1970.
-    func time(at reading: Reading) -> Int64 {
-        let steady = timeAtBoot + reading.uptime
-        return abs(reading.wall - steady) <= Self.tolerance ? reading.wall : steady
+    /// The current time by the queue's clock, and its difference from the wall clock. It converts the times of one
+    /// clock to the other.
+    package struct Moment: Hashable, Sendable {
+        package let time: QueueTime
+        /// The lead of the wall clock over the queue's time, in milliseconds; 0 while the wall clock counts as right
+        /// (``QueueClock/tolerance``).
+        package let lead: Int64
+
+        func time(ofWall wall: WallTime) -> QueueTime { QueueTime(correct: wall - lead) }
+
+        func wall(of time: QueueTime) -> WallTime { time.correctWall + lead }
+    }
+
+    /// Returns the queue's time at a reading, and its difference from the wall clock.
+    package func moment(at reading: Reading) -> Moment {
+        let steady = timeAtBoot + reading.uptime.rawValue
+        let lead = reading.wall.milliseconds(since: steady.correctWall)
+        return lead.magnitude <= Self.tolerance
+            ? Moment(time: QueueTime(correct: reading.wall), lead: 0) : Moment(time: steady, lead: lead)
     }
 
     /// Whether a reading may change the record, or the record has not been updated for a minute.
     func needsUpdate(for reading: Reading) -> Bool {
-        unconfirmedOffTime > 0 || reading.uptime - uptime >= Self.tolerance || isOfOtherBoot(reading)
+        unconfirmedOffTime > 0 || reading.uptime >= uptime + Self.tolerance || isOfOtherBoot(reading)
             || !isInStep(reading)
     }
 
@@ -81,21 +99,26 @@ package struct QueueClock: Hashable, Sendable {
         return next
     }
 
+    /// The last reading.
+    private var reading: Reading { Reading(boot: boot, uptime: uptime, wall: wall) }
+
     private func isOfOtherBoot(_ reading: Reading) -> Bool {
         boot != reading.boot || reading.uptime < uptime - Self.tolerance
     }
 
-    private func isInStep(_ reading: Reading) -> Bool { abs(jump(to: reading)) <= Self.tolerance }
+    private func isInStep(_ reading: Reading) -> Bool { jump(to: reading).magnitude <= Self.tolerance }
 
     /// Returns the time by which the wall clock was set forward since the last reading; negative if it was set back.
-    private func jump(to reading: Reading) -> Int64 { (reading.wall - reading.uptime) - (wall - uptime) }
+    private func jump(to reading: Reading) -> Int64 {
+        reading.wallAtBoot.milliseconds(since: self.reading.wallAtBoot)
+    }
 
     /// Continues after a start of the machine. The queue's time does not go back, whatever the wall clock says now.
     private mutating func startBoot(at reading: Reading) {
-        timeAtBoot = time(at: Reading(boot: boot, uptime: uptime, wall: wall))
+        timeAtBoot = moment(at: self.reading).time
         unconfirmedOffTime = 0
         inStepSince = reading.uptime
-        addOffTime(reading.wall - wall - reading.uptime)
+        addOffTime(reading.wallAtBoot.milliseconds(since: wall))
     }
 
     /// Adds the time for which the machine was off, if it is plausible.
@@ -108,12 +131,12 @@ package struct QueueClock: Hashable, Sendable {
     private mutating func confirmOffTime(by reading: Reading) {
         guard isInStep(reading) else {
             // The wall clock was set: so it was wrong before, and may be right now.
-            let time = unconfirmedOffTime + jump(to: reading)
+            let time = unconfirmedOffTime.addingSaturating(jump(to: reading))
             unconfirmedOffTime = 0
             inStepSince = reading.uptime
             return addOffTime(time)
         }
-        guard reading.uptime - inStepSince >= Self.confirmationTime else { return }
+        guard reading.uptime >= inStepSince + Self.confirmationTime else { return }
         timeAtBoot += unconfirmedOffTime
         unconfirmedOffTime = 0
     }

@@ -2,11 +2,10 @@ import Foundation
 
 /// The clocks and the random numbers of a queue.
 package struct ReplayClock: Sendable {
-    /// The wall clock, in milliseconds since 1970. The queue's time is computed from it (``QueueClock``).
-    var now: @Sendable () -> Int64
-    /// The time since the machine was started, in milliseconds, by a clock that cannot be set. It includes sleep, and
-    /// decides when a lease ends.
-    var uptime: @Sendable () -> Int64
+    /// The wall clock. The queue's time is computed from it (``QueueClock``).
+    var now: @Sendable () -> WallTime
+    /// The clock that decides when a lease ends.
+    var uptime: @Sendable () -> Uptime
     /// The id of the machine's current boot.
     var boot: String
     /// The clock for waits.
@@ -20,31 +19,16 @@ package struct ReplayClock: Sendable {
     var endClock: any Clock<Duration> = ContinuousClock()
 
     package static let system = ReplayClock(
-        now: { Date().milliseconds },
-        uptime: { BootClock.milliseconds },
-        boot: BootClock.id,
+        now: { .now },
+        uptime: { .now },
+        boot: bootID,
         sleep: ContinuousClock(),
         draw: { .random(in: 0..<1) }
     )
-}
-
-/// The clock that counts from the start of the machine.
-enum BootClock {
-    /// The time since the start, including sleep.
-    static var milliseconds: Int64 {
-        var time = timespec()
-        #if canImport(Darwin)
-        // On Darwin, this clock continues while the machine sleeps.
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        #else
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        #endif
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
 
     /// The id of this start of the machine; empty if the system does not report one. Then the boot id does not show
     /// which owners have died; their leases and locks do.
-    static let id: String = {
+    private static let bootID: String = {
         #if canImport(Darwin)
         var size = 0
         guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0 else { return "" }

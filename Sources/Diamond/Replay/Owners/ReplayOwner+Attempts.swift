@@ -16,7 +16,7 @@ extension ReplayOwner {
     }
 
     /// Ends the attempts that depend on a lease, unless it was renewed meanwhile.
-    func endAttempts(of owner: Int64, leasedUntil leaseEnd: Int64) {
+    func endAttempts(of owner: Int64, leasedUntil leaseEnd: Uptime) {
         let cancels = state.withLock { state in
             state.id == owner && state.leaseEnd <= leaseEnd ? state.endAttempts(of: owner) : []
         }

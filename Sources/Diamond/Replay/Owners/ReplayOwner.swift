@@ -16,7 +16,7 @@ final class ReplayOwner: Sendable {
         var id: Int64?
         var lock: OwnerLock?
         /// The end of the lease, by the clock that counts from the boot, in milliseconds.
-        var leaseEnd: Int64 = 0
+        var leaseEnd = Uptime(rawValue: 0)
         /// The number of jobs and claims that need the lease.
         var users = 0
         var isSuspended = false
@@ -109,7 +109,7 @@ final class ReplayOwner: Sendable {
     /// - Returns: the id of the owner's row.
     private func renewed() async throws(ReplayError) -> Int64 {
         let (id, leaseEnd) = state.withLock { ($0.id, $0.leaseEnd) }
-        if let id, leaseEnd - clock.uptime() > Self.lease / 2 { return id }
+        if let id, clock.uptime() < leaseEnd - Self.lease / 2 { return id }
         if let id, try await renew(id) { return id }
         return try await register()
     }
@@ -184,7 +184,7 @@ final class ReplayOwner: Sendable {
         guard let id = owner else { return }
         // The renewal may wait for the disk for longer than the lease lasts.
         let alarm = Task { [weak self, clock] in
-            let left = leaseEnd - Self.margin - clock.uptime()
+            let left = (leaseEnd - Self.margin).milliseconds(since: clock.uptime())
             if left > 0, (try? await clock.sleep.sleep(for: .milliseconds(left))) == nil { return }
             self?.endAttempts(of: id, leasedUntil: leaseEnd)
         }
@@ -192,7 +192,7 @@ final class ReplayOwner: Sendable {
         // If the owner was dropped, its attempts have been ended already.
         guard (try? await renew(id)) == nil else { return }
         // A failed renewal is tried again at the next beat, if the lease lasts until then.
-        let nextBeat = clock.uptime() + Self.renewal.milliseconds
+        let nextBeat = clock.uptime() + Self.renewal
         if nextBeat >= leaseEnd - Self.margin { endAttempts(of: id, leasedUntil: leaseEnd) }
     }
 

@@ -10,13 +10,13 @@ package struct JobPoller: Sendable {
         var state: ReplayState
         var reason: ReplayReason
         var token: Int64
-        var changedAt: Date
+        var time: QueueTime
 
         init(_ job: ReplayJob) {
             state = job.state
             reason = job.reason
             token = job.token
-            changedAt = job.changedAt
+            time = job.transitionTime
         }
     }
 
@@ -28,10 +28,10 @@ package struct JobPoller: Sendable {
 
     private let queue: ReplayQueue
     private var marks: [ReplayJob.ID: Mark] = [:]
-    /// The time of the last poll, by the queue's time.
-    private var lastPoll: Int64
+    /// The time of the last poll.
+    private var lastPoll: QueueTime
     /// The time from which the first read returns changes; `nil` afterwards.
-    private var start: Date?
+    private var start: QueueTime?
 
     /// Creates a poller, which returns changes from now on.
     ///
@@ -45,34 +45,32 @@ package struct JobPoller: Sendable {
     /// Creates a poller, which returns changes from an earlier time on. A change up to a second before that may be
     /// returned, too.
     ///
-    /// - Parameter uptime: the time in milliseconds since the boot.
     /// - Throws: ``ReplayError`` if the file cannot be read.
-    init(_ queue: ReplayQueue, since uptime: Int64) throws(ReplayError) {
+    init(_ queue: ReplayQueue, since uptime: Uptime) throws(ReplayError) {
         self.queue = queue
-        lastPoll = try queue.moment().time - max(0, queue.clock.uptime() - uptime)
-        start = Date(milliseconds: lastPoll - Self.margin)
+        lastPoll = try queue.moment().time - max(0, queue.clock.uptime().milliseconds(since: uptime))
+        start = lastPoll - Self.margin
     }
 
     /// Returns the jobs that have changed since the last call, the oldest change first.
     package mutating func next() throws(ReplayError) -> [ReplayJob] {
         let jobs = try recent()
         let changed = jobs.filter { job in
-            marks[job.id] != Mark(job) && start.map { job.changedAt >= $0 } ?? true
+            marks[job.id] != Mark(job) && start.map { job.transitionTime >= $0 } ?? true
         }
         start = nil
         // Older jobs are not read again.
         marks = Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, Mark($0)) })
-        let lead = try queue.moment().lead
-        return changed.map { $0.shifted(by: lead) }
+        return changed
     }
 
     private mutating func recent() throws(ReplayError) -> [ReplayJob] {
-        let now = try queue.moment().time
+        let moment = try queue.moment()
         // After the clock was set back, jobs change at times before the last poll.
-        let time = min(lastPoll, now) - Self.overlap
-        lastPoll = now
+        let time = min(lastPoll, moment.time) - Self.overlap
+        lastPoll = moment.time
         return try queue.read { (connection) throws(SQLiteError) in
-            try ReplayTable.changed(since: time, on: connection)
+            try ReplayTable.changed(since: time, at: moment, on: connection)
         }
     }
 }

@@ -55,8 +55,8 @@ extension ReplayChanges {
             var poller: JobPoller
             /// The changed jobs, the oldest change first.
             var jobs: [ReplayJob]
-            /// The time of the read, in milliseconds since the boot.
-            var uptime: Int64
+            /// The time of the read.
+            var uptime: Uptime
         }
 
         /// The minimum time between two reads, in milliseconds.
@@ -65,8 +65,8 @@ extension ReplayChanges {
         private let queue: ReplayQueue
         private let signal: Signal
         private let number: Int
-        /// The start of the iteration, in milliseconds since the boot.
-        private let start: Int64
+        /// The start of the iteration.
+        private let start: Uptime
 
         init(_ queue: ReplayQueue) {
             let signal = Signal()
@@ -89,7 +89,7 @@ extension ReplayChanges {
 
         /// Waits until the minimum time since the last read has passed, or the task is canceled.
         func pause(since last: Read) async {
-            let left = Self.pause - (queue.clock.uptime() - last.uptime)
+            let left = (last.uptime + Self.pause).milliseconds(since: queue.clock.uptime())
             if left > 0 { await Signal().wait(within: TimeLimit(.milliseconds(left), by: queue.clock.sleep)) }
         }
 

@@ -59,7 +59,7 @@ extension ReplayQueue {
         for copy in copies {
             do throws(ReplayError) {
                 let moment = try moment()
-                func time(_ date: Date?) -> Int64? { date.map { moment.time(ofWall: $0.milliseconds) } }
+                func time(_ date: Date?) -> QueueTime? { date.map { moment.time(ofWall: WallTime($0)) } }
                 var draft = try await draft(of: copy.request, at: time(copy.runAt))
                 draft.expiresAt = time(copy.expiresAt)
                 draft.history.unknownSince = time(copy.unknownSince)

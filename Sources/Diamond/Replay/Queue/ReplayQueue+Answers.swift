@@ -1,5 +1,5 @@
 import DiamondSQLite
-import Foundation
+package import Foundation
 
 /// Jobs whose answers are stored until this package's other targets consume them (``ReplayPolicy/storesAnswer``).
 extension ReplayQueue {
@@ -9,29 +9,32 @@ extension ReplayQueue {
         /// The request; `nil` if it is damaged on disk.
         package let request: Request?
         /// The answer; `nil` if there is none.
-        package let answer: ReplayAnswer?
+        package var answer: ReplayAnswer?
+        /// The time at which the answer was received; `nil` if there is none.
+        package var receivedAt: Date?
         /// The reason why the job has no answer; `nil` if it has one, or has not ended.
-        package let failure: ReplayError?
+        package var failure: ReplayError?
     }
 
     /// Returns the jobs that store answers, ended or not, in the order in which they were added, and whether each
     /// answer was consumed.
     package func jobsStoringAnswers() throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
-        let lead = try moment().lead
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.jobsStoringAnswers(on: connection) }
-            .map { ($0.job.shifted(by: lead), $0.isConsumed) }
+        let moment = try moment()
+        return try read { (connection) throws(SQLiteError) in
+            try ReplayTable.jobsStoringAnswers(at: moment, on: connection)
+        }
     }
 
     /// Returns those of some jobs that store answers, and whether each answer was consumed.
     package func jobsStoringAnswers(
         among ids: Set<ReplayJob.ID>
     ) throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
-        let lead = try moment().lead
+        let moment = try moment()
         return try read { (connection) throws(SQLiteError) in
             var jobs: [(job: ReplayJob, isConsumed: Bool)] = []
-            for id in ids { jobs += try ReplayTable.jobsStoringAnswers(id, on: connection) }
+            for id in ids { jobs += try ReplayTable.jobsStoringAnswers(id, at: moment, on: connection) }
             return jobs
-        }.map { ($0.job.shifted(by: lead), $0.isConsumed) }
+        }
     }
 
     /// Returns a job with its answer; `nil` if the answer is no longer stored.
@@ -43,16 +46,16 @@ extension ReplayQueue {
         let request: Request?
         do throws(ReplayError) { request = try self.request(of: id) } catch {
             guard error.code == .badRequest else { throw error }
-            return AnsweredJob(job: job, request: nil, answer: nil, failure: error)
+            return AnsweredJob(job: job, request: nil, failure: error)
         }
         switch stored {
-        case .none: return AnsweredJob(job: job, request: request, answer: nil, failure: try failure(of: job))
+        case .none: return AnsweredJob(job: job, request: request, failure: try failure(of: job))
         case .damaged:
             let error = ReplayError(.other, "the answer to job \(id) is damaged on disk: load its object again")
-            return AnsweredJob(job: job, request: request, answer: nil, failure: error)
-        case .answer(var answer):
-            answer.receivedAt = Date(milliseconds: answer.receivedAt.milliseconds + (try moment().lead))
-            return AnsweredJob(job: job, request: request, answer: answer, failure: nil)
+            return AnsweredJob(job: job, request: request, failure: error)
+        case .answer(let answer, let time):
+            return AnsweredJob(
+                job: job, request: request, answer: answer, receivedAt: try moment().wall(of: time).date)
         }
     }
 

@@ -43,11 +43,11 @@ extension ReplayQueue {
         isDryRun: Bool = false
     ) async throws(ReplayError) -> BulkResult {
         var result = BulkResult()
-        let filter = try timed(filter)
+        let moment = try moment()
         var last: Int64 = 0
         while true {
             let ids = try read { (connection) throws(SQLiteError) in
-                try ReplayTable.ids(filter, after: last, limit: Self.batchSize, on: connection)
+                try ReplayTable.ids(filter, after: last, limit: Self.batchSize, at: moment, on: connection)
             }
             guard let end = ids.last else { return result }
             let part = try await apply(action, to: ids, isDryRun: isDryRun)
@@ -172,7 +172,7 @@ extension ReplayQueue {
         of identities: ReplayTable.Identities = .all
     ) async throws(ReplayError) -> ClaimPreview {
         try await write(isDryRun: true) { (connection, ledger) throws(SQLiteError) in
-            var preview = ReplayLedger(now: ledger.now, lead: ledger.lead, uptime: ledger.uptime)
+            var preview = ReplayLedger(at: ledger.moment, uptime: ledger.uptime)
             _ = try ReplayTable.claim(limit, of: identities, by: 0, on: connection, ledger: &preview)
             let remaining = try ReplayTable.readyCount(of: identities, on: connection)
             return ClaimPreview(transitions: preview.transitions, remaining: remaining)
@@ -184,10 +184,10 @@ extension ReplayQueue {
         limit: Int,
         of identities: ReplayTable.Identities = .all
     ) throws(ReplayError) -> [ReplayJob] {
-        let lead = try moment().lead
+        let moment = try moment()
         return try read { (connection) throws(SQLiteError) in
-            try ReplayTable.waiting(limit: limit, of: identities, on: connection)
-        }.map { $0.shifted(by: lead) }
+            try ReplayTable.waiting(limit: limit, of: identities, at: moment, on: connection)
+        }
     }
 
     private func write<Value: Sendable>(

@@ -18,8 +18,8 @@ extension ReplayQueue {
         return try next <= moment().time
     }
 
-    /// Returns the time of the next timed transition, by the queue's time in milliseconds since 1970; `nil` for none.
-    func nextTime() throws(ReplayError) -> Int64? {
+    /// Returns the time of the next timed transition; `nil` for none.
+    func nextTime() throws(ReplayError) -> QueueTime? {
         try read { (connection) throws(SQLiteError) in try ReplayTable.nextTime(on: connection) }
     }
 
@@ -150,7 +150,7 @@ extension ReplayQueue {
         _ job: ReplayTable.Claimed,
         outcome: ReplayOutcome,
         answer: ReplayAnswer? = nil,
-        unknownSince: Int64? = nil,
+        unknownSince: QueueTime? = nil,
         reportingFailure report: @Sendable (ReplayError?) -> Void = { _ in },
         isDelivered: @escaping @Sendable () -> Bool = { false }
     ) async -> ReplayState? {
@@ -165,7 +165,7 @@ extension ReplayQueue {
         of job: ReplayTable.Claimed,
         outcome: ReplayOutcome,
         answer: ReplayAnswer?,
-        unknownSince: Int64?,
+        unknownSince: QueueTime?,
         reportingFailure reportFailure: @Sendable (ReplayError?) -> Void,
         isDelivered: @escaping @Sendable () -> Bool
     ) async -> ReplayState? {

@@ -24,7 +24,7 @@ extension ReplayQueue {
     @discardableResult
     @concurrent
     public func enqueue(_ request: Request, at date: Date) async throws(ReplayError) -> ReplayJob.ID? {
-        try await add([try await draft(of: request, at: moment().time(ofWall: date.milliseconds))])[0]
+        try await add([try await draft(of: request, at: moment().time(ofWall: WallTime(date)))])[0]
     }
 
     /// Adds all requests, in their order, or none.
@@ -36,13 +36,13 @@ extension ReplayQueue {
         _ requests: [Request],
         after delay: Duration = .zero
     ) async throws(ReplayError) -> [ReplayJob.ID?] {
-        let time = try delay > .zero ? moment().time + delay.bounded.milliseconds : nil
+        let time = try delay > .zero ? moment().time + delay.bounded : nil
         var drafts: [ReplayDraft] = []
         for request in requests { drafts.append(try await draft(of: request, at: time)) }
         return try await add(drafts)
     }
 
-    func draft(of request: Request, at time: Int64? = nil) async throws(ReplayError) -> ReplayDraft {
+    func draft(of request: Request, at time: QueueTime? = nil) async throws(ReplayError) -> ReplayDraft {
         let resolved: Request
         do { resolved = try await resolve(request) } catch {
             throw ReplayError(.badRequest, "\(error)")

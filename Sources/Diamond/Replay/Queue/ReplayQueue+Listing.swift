@@ -7,9 +7,8 @@ extension ReplayQueue {
     ///
     /// - Throws: ``ReplayError`` if the file cannot be read.
     public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
-        let lead = try moment().lead
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }?
-            .shifted(by: lead)
+        let moment = try moment()
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, at: moment, on: connection) }
     }
 
     /// Returns jobs in the order in which they were added.
@@ -23,11 +22,10 @@ extension ReplayQueue {
         after id: ReplayJob.ID = 0,
         limit: Int = 100
     ) throws(ReplayError) -> [ReplayJob] {
-        let filter = try timed(filter)
-        let lead = try moment().lead
+        let moment = try moment()
         return try read { (connection) throws(SQLiteError) in
-            try ReplayTable.jobs(filter, after: id, limit: limit, on: connection)
-        }.map { $0.shifted(by: lead) }
+            try ReplayTable.jobs(filter, after: id, limit: limit, at: moment, on: connection)
+        }
     }
 
     /// Returns the id of the newest job; 0 if there is none. Jobs added later have higher ids.
@@ -37,8 +35,10 @@ extension ReplayQueue {
 
     /// Returns the number of jobs that match a filter.
     public func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
-        let filter = try timed(filter)
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.count(filter, on: connection) }
+        let moment = try moment()
+        return try read { (connection) throws(SQLiteError) in
+            try ReplayTable.count(filter, at: moment, on: connection)
+        }
     }
 
     /// Returns the number of jobs in each state, of all identities. The cost does not depend on the number of jobs.
@@ -65,9 +65,10 @@ extension ReplayQueue {
 
     /// Returns the last failed attempts of a job, the oldest first; 10 at most.
     public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
-        let lead = try moment().lead
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.failures(of: id, on: connection) }
-            .map { $0.shifted(by: lead) }
+        let moment = try moment()
+        return try read { (connection) throws(SQLiteError) in
+            try ReplayTable.failures(of: id, at: moment, on: connection)
+        }
     }
 
     /// A hold that is in effect.
@@ -82,9 +83,9 @@ extension ReplayQueue {
 
     /// Returns the holds that are in effect.
     public func holds() throws(ReplayError) -> [ActiveHold] {
-        let lead = try moment().lead
+        let moment = try moment()
         return try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
-            .map { ActiveHold(hold: $0.hold, reason: $0.reason, since: Date(milliseconds: $0.since + lead)) }
+            .map { ActiveHold(hold: $0.hold, reason: $0.reason, since: moment.wall(of: $0.since).date) }
     }
 
     /// The number of transitions of one kind in one hour.
@@ -100,7 +101,7 @@ extension ReplayQueue {
     /// out. The queue stores the last 9,600 hours, which is 400 days.
     package func history(since date: Date) throws(ReplayError) -> [HourlyCount] {
         let lead = try moment().lead / 3_600_000
-        let hour = date.milliseconds / 3_600_000 - lead
+        let hour = WallTime(date).hour - lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.hours(since: hour, on: connection) }
             .map { row in
                 let start = Date(timeIntervalSince1970: Double(row.hour + lead) * 3600)
@@ -150,71 +151,16 @@ extension ReplayQueue {
     package func keys(
         limit: Int, onlyBlocked: Bool, includesSignedOut: Bool = true
     ) throws(ReplayError) -> [OrderingKey] {
-        let lead = try moment().lead
+        let moment = try moment()
         return try read { (connection) throws(SQLiteError) in
             var keys: [OrderingKey] = []
             let heads = try ReplayTable.keyHeads(
                 limit: limit, onlyBlocked: onlyBlocked, includesSignedOut: includesSignedOut, on: connection)
             for keyHead in heads {
-                guard let job = try ReplayTable.job(keyHead.head, on: connection) else { continue }
-                keys.append(OrderingKey(head: job.shifted(by: lead), count: keyHead.count))
+                guard let job = try ReplayTable.job(keyHead.head, at: moment, on: connection) else { continue }
+                keys.append(OrderingKey(head: job, count: keyHead.count))
             }
             return keys
         }
-    }
-
-    /// Returns a filter with its times converted to the queue's time.
-    func timed(_ filter: ReplayFilter) throws(ReplayError) -> ReplayFilter {
-        guard let date = filter.enqueuedBefore else { return filter }
-        var timed = filter
-        timed.enqueuedBefore = Date(milliseconds: try moment().time(ofWall: date.milliseconds))
-        return timed
-    }
-}
-
-extension ReplayJob {
-    /// Returns the job with its times converted to the wall clock.
-    ///
-    /// - Parameter lead: the lead of the wall clock over the queue's time, in milliseconds.
-    func shifted(by lead: Int64) -> ReplayJob { lead == 0 ? self : ReplayJob(self, shiftedBy: Double(lead) / 1000) }
-
-    private init(_ job: ReplayJob, shiftedBy seconds: TimeInterval) {
-        id = job.id
-        state = job.state
-        reason = job.reason
-        method = job.method
-        url = job.url
-        host = job.host
-        identity = job.identity
-        orderingKey = job.orderingKey
-        order = job.order
-        isHead = job.isHead
-        priority = job.priority
-        lane = job.lane
-        tags = job.tags
-        metadata = job.metadata
-        kind = job.kind
-        enqueuedAt = job.enqueuedAt + seconds
-        changedAt = job.changedAt + seconds
-        runAt = job.runAt + seconds
-        expiresAt = job.expiresAt.map { $0 + seconds }
-        attempts = job.attempts
-        attemptLimit = job.attemptLimit
-        sentAt = job.sentAt.map { $0 + seconds }
-        unknownSince = job.unknownSince.map { $0 + seconds }
-        idempotencyKey = job.idempotencyKey
-        status = job.status
-        token = job.token
-        storedCall = job.storedCall
-        awaitedJobs = job.awaitedJobs
-    }
-}
-
-extension ReplayFailure {
-    /// Returns the failure with its times converted to the wall clock.
-    fileprivate func shifted(by lead: Int64) -> ReplayFailure {
-        let seconds = Double(lead) / 1000
-        return ReplayFailure(
-            number: number, startedAt: startedAt + seconds, endedAt: endedAt + seconds, code: code, message: message)
     }
 }

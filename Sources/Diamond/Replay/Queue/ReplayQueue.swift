@@ -19,7 +19,7 @@ public final class ReplayQueue: Sendable {
     let store: Store
     let database: SQLiteDatabase
     let clock: ReplayClock
-    let time: QueueTime
+    private let time: StoredQueueClock
     let writer: ReplayWriter
     let listeners = Broadcast<[ReplayTransition]>()
     /// The jobs that this process has changed without a transition, such as those whose answers were consumed.
@@ -38,10 +38,10 @@ public final class ReplayQueue: Sendable {
     private let activity: Activity?
     private let ownMaximumCount = Guarded(100_000)
     private let ownRetention = Guarded(ReplayRetention())
-    /// The time of the next maintenance, in milliseconds since the boot.
-    private let nextMaintenance = Guarded(Int64.min)
-    /// The time of the next check for jobs that no process sends, in milliseconds since the boot; `.max` for never.
-    private let nextAttendanceCheck: Guarded<Int64>
+    /// The time of the next maintenance.
+    private let nextMaintenance = Guarded(Uptime.min)
+    /// The time of the next check for jobs that no process sends; `.max` for never.
+    private let nextAttendanceCheck: Guarded<Uptime>
 
     /// Opens the queue of a store, for a process that adds and manages jobs, but does not send them. Creates the queue
     /// if it is missing. Requests are written as they are, without an engine's base URL and headers.
@@ -93,7 +93,7 @@ public final class ReplayQueue: Sendable {
         let wakeFile = QueueWakeFile(store.wakePath, create: create)
         self.wakeFile = wakeFile
         holdsWakeFile = QueueWakeFile(store.holdsPath, create: create)
-        time = QueueTime(clock)
+        time = StoredQueueClock(clock)
         writer = ReplayWriter(database, clock: clock, time: time) { [listeners, touches] ledger in
             if !ledger.touched.isEmpty { touches.send(ledger.touched) }
             let transitions = ledger.transitions
@@ -239,15 +239,15 @@ public final class ReplayQueue: Sendable {
     }
 
     /// Returns the current time by the queue's clock, and its difference from the wall clock.
-    func moment() throws(ReplayError) -> QueueTime.Moment {
+    func moment() throws(ReplayError) -> QueueClock.Moment {
         do throws(SQLiteError) { return try time.now(of: database) } catch { throw ReplayError(error) }
     }
 
-    /// Returns the queue's time, in milliseconds since 1970. If the file cannot be read, returns the wall clock's time.
-    func now() -> Int64 { (try? moment().time) ?? clock.now() }
+    /// Returns the queue's time. If the file cannot be read, the wall clock counts as right.
+    func now() -> QueueTime { (try? moment().time) ?? QueueTime(correct: clock.now()) }
 
     /// Converts a time of the wall clock to the queue's time.
-    func time(ofWall wall: Int64) -> Int64 { (try? moment().time(ofWall: wall)) ?? wall }
+    func time(ofWall wall: WallTime) -> QueueTime { (try? moment().time(ofWall: wall)) ?? QueueTime(correct: wall) }
 
     func report(_ error: ReplayError) { activity?.report(.queueFailed(reason: error.message)) }
 

@@ -33,7 +33,7 @@ final class ReplayWriter: Sendable {
 
     private let database: SQLiteDatabase
     private let clock: ReplayClock
-    private let time: QueueTime
+    private let time: StoredQueueClock
     private let whenCommitted: @Sendable (ReplayLedger) -> Void
     private let state = Guarded(State())
     private let queue = DispatchQueue(label: "diamond.replay.writer", qos: .userInitiated)
@@ -42,7 +42,7 @@ final class ReplayWriter: Sendable {
     init(
         _ database: SQLiteDatabase,
         clock: ReplayClock,
-        time: QueueTime,
+        time: StoredQueueClock,
         whenCommitted: @escaping @Sendable (ReplayLedger) -> Void
     ) {
         self.database = database
@@ -193,8 +193,7 @@ final class ReplayWriter: Sendable {
         do throws(SQLiteError) {
             return try database.write(busyTimeout: waitsIfBusy ? nil : .zero) { (connection) throws(SQLiteError) in
                 try ReplayTable.refuseIfSealed(on: connection)
-                let moment = try time.now(on: connection)
-                var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
+                var ledger = ReplayLedger(at: try time.now(on: connection), uptime: clock.uptime())
                 try body(connection, &ledger)
                 try ReplayTable.countTransitions(of: ledger, on: connection)
                 return ledger

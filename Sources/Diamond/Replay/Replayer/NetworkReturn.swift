@@ -7,7 +7,7 @@ final class NetworkReturn: Sendable {
         /// The number of changes; the start counts as the first.
         var changes = 1
         var handled = 0
-        var notBefore: Int64 = 0
+        var notBefore = Uptime(rawValue: 0)
     }
 
     /// The minimum time between two tries, in milliseconds. Without it, a network whose routes change constantly would
@@ -29,7 +29,7 @@ final class NetworkReturn: Sendable {
     ///   - attempt: tries the jobs, and returns whether there were any. If it throws, the next call tries again. Its
     ///     parameter is `false` if only the start counts as a change.
     func handle(
-        at uptime: Int64,
+        at uptime: Uptime,
         isReachable: @autoclosure () -> Bool,
         _ attempt: (_ hasChanged: Bool) async throws(ReplayError) -> Bool
     ) async throws(ReplayError) {
@@ -45,7 +45,7 @@ final class NetworkReturn: Sendable {
     }
 
     /// Returns the time until the next try, in milliseconds; `nil` if nothing has changed.
-    func delay(at uptime: Int64) -> Int64? {
-        state.withLock { $0.changes > $0.handled ? max(0, $0.notBefore - uptime) : nil }
+    func delay(at uptime: Uptime) -> Int64? {
+        state.withLock { $0.changes > $0.handled ? max(0, $0.notBefore.milliseconds(since: uptime)) : nil }
     }
 }

@@ -5,7 +5,7 @@ import DiamondSQLite
 final class OriginAnswers: Sendable {
     private struct State {
         var origins: Set<String> = []
-        var notBefore: Int64 = 0
+        var notBefore = Uptime(rawValue: 0)
     }
 
     /// The minimum time between two searches of the waiting jobs, in milliseconds. Most answers concern no waiting job.
@@ -29,7 +29,7 @@ final class OriginAnswers: Sendable {
     /// Returns the origins, and removes them; `nil` for none, or before the minimum time has passed.
     ///
     /// - Parameter uptime: the time since the machine was started, in milliseconds.
-    func take(at uptime: Int64) -> Set<String>? {
+    func take(at uptime: Uptime) -> Set<String>? {
         state.withLock { state in
             guard !state.origins.isEmpty, state.notBefore <= uptime else { return nil }
             defer { state = State(notBefore: uptime + Self.pause) }
@@ -38,7 +38,7 @@ final class OriginAnswers: Sendable {
     }
 
     /// Returns the time until the next ``take(at:)`` returns origins, in milliseconds; `nil` if none has answered.
-    func delay(at uptime: Int64) -> Int64? {
-        state.withLock { $0.origins.isEmpty ? nil : max(0, $0.notBefore - uptime) }
+    func delay(at uptime: Uptime) -> Int64? {
+        state.withLock { $0.origins.isEmpty ? nil : max(0, $0.notBefore.milliseconds(since: uptime)) }
     }
 }

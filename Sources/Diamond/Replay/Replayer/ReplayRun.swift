@@ -24,14 +24,14 @@ final class ReplayRun: Sendable {
 
     /// The end of the run, in milliseconds since the boot; `.max` for no limit. It is `nil` for a run that ends only
     /// when it is stopped or canceled.
-    let deadline: Int64?
+    let deadline: Uptime?
     /// The number of stops of the replayer before this run.
     let stops: Int
     /// The signal that is woken at each change, and by a stop.
     let changes: Signal
     private let state = Guarded(State())
 
-    init(until deadline: Int64?, stops: Int, changes: Signal) {
+    init(until deadline: Uptime?, stops: Int, changes: Signal) {
         self.deadline = deadline
         self.stops = stops
         self.changes = changes

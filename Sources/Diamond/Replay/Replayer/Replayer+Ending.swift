@@ -52,7 +52,7 @@ extension Replayer {
     /// Returns the time until the deadline; `nil` without one.
     private func timeLeft(of run: ReplayRun) -> Duration? {
         guard let deadline = run.deadline, deadline != .max else { return nil }
-        return .milliseconds(max(0, deadline - queue.clock.uptime()))
+        return .milliseconds(max(0, deadline.milliseconds(since: queue.clock.uptime())))
     }
 
     /// Whether a run must claim no more jobs.
@@ -62,9 +62,9 @@ extension Replayer {
     }
 
     /// Waits until all jobs of a run have ended, or the deadline has passed.
-    func waitForJobs(of run: ReplayRun, until deadline: Int64, signal: Signal) async {
+    func waitForJobs(of run: ReplayRun, until deadline: Uptime, signal: Signal) async {
         while run.openJobs > 0, !Task.isCancelled {
-            let time = deadline == .max ? .max : deadline - queue.clock.uptime()
+            let time = deadline == .max ? .max : deadline.milliseconds(since: queue.clock.uptime())
             guard time > 0 else { return }
             await signal.wait(within: TimeLimit(min(ReplayStep.longTick, .milliseconds(time)), by: queue.clock.sleep))
         }

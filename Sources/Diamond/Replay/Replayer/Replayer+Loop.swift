@@ -134,11 +134,11 @@ extension Replayer {
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
     /// Returns the time until a job reaches its time, or the deadline, but at most `limit`.
-    private func shortened(_ limit: Duration, until deadline: Int64?, wakes: ReplayWakes) -> Duration {
+    private func shortened(_ limit: Duration, until deadline: Uptime?, wakes: ReplayWakes) -> Duration {
         let now = queue.clock.uptime()
         var delays = [wakes.network.delay(at: now), wakes.origins.delay(at: now)].compactMap(\.self)
-        if !isFull, let next = try? queue.nextTime() { delays.append(next - queue.now()) }
-        if let deadline, deadline != .max { delays.append(deadline - now) }
+        if !isFull, let next = try? queue.nextTime() { delays.append(next.milliseconds(since: queue.now())) }
+        if let deadline, deadline != .max { delays.append(deadline.milliseconds(since: now)) }
         return delays.reduce(limit) { min($0, .milliseconds(max(1, $1))) }
     }
 }

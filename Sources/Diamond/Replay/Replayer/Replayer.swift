@@ -154,9 +154,9 @@ public final class Replayer: Sendable {
     }
 
     /// Converts a date to milliseconds since the boot, so that setting the clock neither ends nor prolongs a run.
-    private func uptime(at date: Date) -> Int64 {
+    private func uptime(at date: Date) -> Uptime {
         guard date != .distantFuture else { return .max }
-        return queue.clock.uptime().addingSaturating(date.milliseconds.addingSaturating(-queue.clock.now()))
+        return queue.clock.uptime() + WallTime(date).milliseconds(since: queue.clock.now())
     }
 
     func claim(

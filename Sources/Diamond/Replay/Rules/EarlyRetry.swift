@@ -46,8 +46,8 @@ enum EarlyRetry: Hashable, Sendable {
         }
     }
 
-    /// Returns the latest time of a last failure with which a job is sent early, in milliseconds since 1970.
-    func failureLimit(at now: Int64) -> Int64 { self == .requested ? now : now - Self.pause }
+    /// Returns the latest time of a last failure with which a job is sent early.
+    func failureLimit(at now: QueueTime) -> QueueTime { self == .requested ? now : now - Self.pause }
 
     /// The reasons why the jobs wait. A wait that a server asked for, or that the app has set, is not shortened.
     var waits: [ReplayReason] { self == .requested ? [.backoff, .offline, .released] : [.backoff] }
@@ -58,7 +58,7 @@ extension ReplayRow {
     ///
     /// After the network's return, the attempt replaces the last one, and the count of attempts stays the same.
     /// Otherwise a network that changes often would use up all attempts.
-    mutating func retryEarly(_ retry: EarlyRetry, at now: Int64) {
+    mutating func retryEarly(_ retry: EarlyRetry, at now: QueueTime) {
         state = .ready
         reason = retry == .requested ? .retried : .online
         runAt = min(runAt, now)

@@ -12,17 +12,14 @@ package struct ReplayAnswer: Hashable, Sendable {
     package var headers: HTTPFields
     /// The body; `nil` if it could not be read.
     package var body: Data?
-    package var receivedAt: Date
 
     package init(
-        status: HTTPResponse.Status, location: String? = nil, headers: HTTPFields = [:], body: Data? = nil,
-        receivedAt: Date
+        status: HTTPResponse.Status, location: String? = nil, headers: HTTPFields = [:], body: Data? = nil
     ) {
         self.status = status
         self.location = location
         self.headers = headers
         self.body = body
-        self.receivedAt = receivedAt
     }
 
     /// The response, as its server sent it.
@@ -50,7 +47,7 @@ package struct ReplayAnswer: Hashable, Sendable {
     /// The headers as lines; `nil` for none.
     var headerBlock: Data? { headers.isEmpty ? nil : HeaderBlock.bytes(of: headers) }
 
-    /// The first 64 bits of a SHA-256 digest of everything but the time.
+    /// The first 64 bits of a SHA-256 digest.
     var checksum: Int64 {
         var hash = SHA256()
         let counts = [Int64(status.code), Int64(location?.utf8.count ?? -1), Int64(body?.count ?? -1)]

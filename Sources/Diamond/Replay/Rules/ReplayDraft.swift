@@ -23,10 +23,10 @@ struct ReplayDraft: Hashable, Sendable {
     /// The JSON of the typed call; `nil` if it is not stored.
     var call: String? { policy.call }
     /// The earliest time at which the job is sent, in milliseconds since 1970; `nil` for now.
-    var runAt: Int64?
+    var runAt: QueueTime?
     /// The time of expiry, in milliseconds since 1970, if another queue has set it already; `nil` for the time that the
     /// policy sets.
-    var expiresAt: Int64?
+    var expiresAt: QueueTime?
     /// Whether the job itself is held from the start.
     var isHeld = false
     /// Whether the draft is added even if no job creates an object to which it refers.
@@ -38,7 +38,7 @@ struct ReplayDraft: Hashable, Sendable {
     struct History: Hashable, Sendable {
         /// A failed attempt.
         struct Failure: Hashable, Sendable {
-            var startedAt: Int64
+            var startedAt: QueueTime
             var code: String
             var message: String
         }
@@ -47,7 +47,7 @@ struct ReplayDraft: Hashable, Sendable {
         /// The outcome of the last attempt. It decides whether and when the job is sent next.
         var outcome: ReplayOutcome?
         /// The start of the first attempt that may have been processed with an unknown outcome.
-        var unknownSince: Int64?
+        var unknownSince: QueueTime?
         /// A random number from 0 up to 1, so that requests that failed together are not repeated together.
         var draw = 0.5
     }
@@ -95,10 +95,8 @@ struct ReplayDraft: Hashable, Sendable {
         return Data(hash.finalize())
     }
 
-    /// Returns the time of expiry, in milliseconds since 1970; `nil` for none.
-    ///
-    /// - Parameter now: the current time, in milliseconds since 1970.
-    func expiry(at now: Int64) -> Int64? { expiresAt ?? policy.expiry.map { now + $0.milliseconds } }
+    /// Returns the time of expiry; `nil` for none.
+    func expiry(at now: QueueTime) -> QueueTime? { (expiresAt ?? policy.expiry.map { now + $0 })?.bounded }
 
     // MARK: Secrets
 

@@ -14,9 +14,10 @@ extension ReplayRow {
         let texts = [identity, orderingKey, lane, method, reason.description]
         // The lengths separate the texts.
         let numbers: [Int64] = [
-            id, isStrict ? 1 : 0, isIdempotent ? 1 : 0, keyLifetime ?? .min, expiresAt ?? .min, Int64(attemptLimit),
-            digest, Int64(state.rawValue), isHeld ? 1 : 0, runAt, Int64(attempts), token, owner ?? .min, sentAt ?? .min,
-            unknownSince ?? .min, serverMayHaveActed ? 1 : 0, uniqueKey.map { Int64($0.count) } ?? -1,
+            id, isStrict ? 1 : 0, isIdempotent ? 1 : 0, keyLifetime ?? .min, (expiresAt ?? .min).rawValue,
+            Int64(attemptLimit), digest, Int64(state.rawValue), isHeld ? 1 : 0, runAt.rawValue, Int64(attempts), token,
+            owner ?? .min, (sentAt ?? .min).rawValue, (unknownSince ?? .min).rawValue, serverMayHaveActed ? 1 : 0,
+            uniqueKey.map { Int64($0.count) } ?? -1,
         ]
         numbers.withUnsafeBytes { hash.update(bufferPointer: $0) }
         for var text in texts {

@@ -3,9 +3,9 @@ extension ReplayRow {
     /// Changes the job by the outcome of its attempt.
     ///
     /// - Parameters:
-    ///   - now: the current time, in milliseconds since 1970.
+    ///   - now: the current time.
     ///   - draw: a random number from 0 up to 1.
-    mutating func apply(_ outcome: ReplayOutcome, at now: Int64, draw: Double) {
+    mutating func apply(_ outcome: ReplayOutcome, at now: QueueTime, draw: Double) {
         defer { clearOwner() }
         switch outcome {
         case .answered(let status, let isTransient, let pushBack, let isBehindRedirect, _):
@@ -29,7 +29,7 @@ extension ReplayRow {
     }
 
     /// Sets the state of an open job: held if the job itself is held, waiting until its time, ready otherwise.
-    mutating func updateState(at now: Int64) {
+    mutating func updateState(at now: QueueTime) {
         state = isHeld ? .held : runAt > now ? .waiting : .ready
     }
 
@@ -44,7 +44,7 @@ extension ReplayRow {
     /// An earlier exchange of the job with an unknown outcome, after which its owner sends the request again.
     struct EarlierExchange: Hashable, Sendable {
         /// The time at which the exchange began.
-        var sentAt: Int64
+        var sentAt: QueueTime
         /// Whether the app guarantees that the request acts once, however often it arrives.
         var isHarmless: Bool
         /// Whether a pause has interrupted the exchange. It is `false` if another attempt of the same run, or a
@@ -65,7 +65,7 @@ extension ReplayRow {
     /// Checks whether the job may be sent again after an earlier exchange. If not, puts it in review.
     ///
     /// - Returns: whether it may be sent again.
-    mutating func continueIfAllowed(after earlier: EarlierExchange, at now: Int64) -> Bool {
+    mutating func continueIfAllowed(after earlier: EarlierExchange, at now: QueueTime) -> Bool {
         unknownSince = unknownSince ?? min(earlier.sentAt, now)
         guard let reason = earlier.refusal(reviewReason(at: now)) else { return true }
         review(reason)
@@ -75,14 +75,14 @@ extension ReplayRow {
     /// Checks whether the job may still be sent after it has waited for its permit. If not, puts it in review.
     ///
     /// - Returns: whether it may be sent.
-    mutating func beginIfAllowed(at now: Int64) -> Bool {
+    mutating func beginIfAllowed(at now: QueueTime) -> Bool {
         guard let reason = reviewReason(at: now) else { return true }
         review(reason)
         return false
     }
 
     /// Puts a job in review that was sent before, though its row does not say so.
-    mutating func endAsSentBefore(at now: Int64) {
+    mutating func endAsSentBefore(at now: QueueTime) {
         unknownSince = unknownSince ?? now
         review(.outcomeUnknown)
     }
@@ -106,7 +106,7 @@ extension ReplayRow {
     // MARK: Answers
 
     private mutating func applyAnswer(
-        status: Int, isTransient: Bool, pushBack: Duration?, isBehindRedirect: Bool, now: Int64, draw: Double
+        status: Int, isTransient: Bool, pushBack: Duration?, isBehindRedirect: Bool, now: QueueTime, draw: Double
     ) {
         if Attempt.serverMayHaveActed(answered: status, hasRetryAfter: pushBack != nil) {
             unknownSince = unknownSince ?? sentAt ?? now
@@ -148,14 +148,14 @@ extension ReplayRow {
 
     /// Repeats the request if that is harmless. Otherwise puts it in review, because a failing server does not say
     /// whether it has processed the request.
-    private mutating func repeatIfHarmless(after status: Int, now: Int64, draw: Double) {
+    private mutating func repeatIfHarmless(after status: Int, now: QueueTime, draw: Double) {
         if [408, 425, 429].contains(status) || isRepeatable { return repeatLater(now: now, draw: draw) }
         end(.needsReview, reason: .outcomeUnknown)
     }
 
     // MARK: Failures
 
-    private mutating func apply(_ fault: ReplayOutcome.Fault, now: Int64, draw: Double) {
+    private mutating func apply(_ fault: ReplayOutcome.Fault, now: QueueTime, draw: Double) {
         switch fault {
         case .unsent: repeatLater(now: now, draw: draw)
         case .unknown:
@@ -165,7 +165,7 @@ extension ReplayRow {
             } else {
                 repeatLater(now: now, draw: draw)
             }
-        case .offline: wait(until: now + ReplayBackoff.offline.milliseconds, reason: .offline)
+        case .offline: wait(until: now + ReplayBackoff.offline, reason: .offline)
         case .unsendable: end(.dead, reason: .unsendable)
         // Without an identity, no sign-in can help, but another process may know the secret.
         case .noCredential:
@@ -184,7 +184,7 @@ extension ReplayRow {
 
     /// Tries once more, for another version of the app. The second time, ends the job (River's pull request 1324). No
     /// request was sent, and no attempt counts.
-    private mutating func repeatUndecodable(now: Int64, draw: Double) {
+    private mutating func repeatUndecodable(now: QueueTime, draw: Double) {
         guard !wasUndecodable else { return end(.dead, reason: .undecodable) }
         wait(until: now + ReplayBackoff.delay(after: attempts + 1, draw: draw), reason: .backoff)
     }
@@ -195,7 +195,7 @@ extension ReplayRow {
     ///   - rescues: the number of times this happened in 72 hours, this time included.
     ///   - mayBeCause: whether the job may have caused the death. It has not if, for example, the system ended a
     ///     suspended app.
-    mutating func applyOwnerDeath(rescues: Int, mayBeCause: Bool, at now: Int64) {
+    mutating func applyOwnerDeath(rescues: Int, mayBeCause: Bool, at now: QueueTime) {
         renewToken()
         defer { clearOwner() }
         // The job had reached its time when it was claimed, even if the clock was set back since.
@@ -224,13 +224,13 @@ extension ReplayRow {
         isHeld = true
     }
 
-    private mutating func wait(until time: Int64, reason: ReplayReason) {
+    private mutating func wait(until time: QueueTime, reason: ReplayReason) {
         state = .waiting
         self.reason = reason
         runAt = time
     }
 
-    private mutating func repeatLater(now: Int64, draw: Double) {
+    private mutating func repeatLater(now: QueueTime, draw: Double) {
         attempts += 1
         guard attempts < attemptLimit else { return end(.dead, reason: .attemptsUsed) }
         wait(until: now + ReplayBackoff.delay(after: attempts, draw: draw), reason: .backoff)
@@ -238,7 +238,7 @@ extension ReplayRow {
 
     /// Waits as long as the server asks for, but at least as long as after any other failure. Otherwise a proxy that
     /// asks for 5 seconds while its server is down would use up all attempts in two minutes.
-    private mutating func wait(for pushBack: Duration, now: Int64, draw: Double) {
+    private mutating func wait(for pushBack: Duration, now: QueueTime, draw: Double) {
         let time = now + ReplayBackoff.delay(pushedBack: pushBack, draw: draw)
         repeatLater(now: now, draw: draw)
         if state == .waiting, time >= runAt { wait(until: time, reason: .retryAfter) }

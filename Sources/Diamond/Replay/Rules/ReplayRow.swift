@@ -12,7 +12,7 @@ struct ReplayRow: Hashable, Sendable {
     let lane: String
     let isIdempotent: Bool
     let keyLifetime: Int64?
-    var expiresAt: Int64?
+    var expiresAt: QueueTime?
     let attemptLimit: Int
     var uniqueKey: Data?
     /// The digest of the request (``digest(of:)``).
@@ -20,12 +20,12 @@ struct ReplayRow: Hashable, Sendable {
     /// The local id of the object that the job creates, as it is in its column; empty for none.
     var creates = ""
 
-    // Changed by transitions. Times are in milliseconds since 1970.
+    // Changed by transitions.
     var state: ReplayState
     var reason: ReplayReason
     var isHead: Bool
     var isHeld: Bool
-    var runAt: Int64
+    var runAt: QueueTime
     var attempts: Int
     /// The number of claims and rescues.
     var token: Int64
@@ -33,9 +33,9 @@ struct ReplayRow: Hashable, Sendable {
     var owner: Int64?
     /// The start of the current attempt, or of the first attempt of the same run that may have been processed. After a
     /// pause, it is the start of the current attempt. `nil` before an attempt.
-    var sentAt: Int64?
+    var sentAt: QueueTime?
     /// The start of the first attempt that may have been processed with an unknown outcome.
-    var unknownSince: Int64?
+    var unknownSince: QueueTime?
     var status: Int?
     /// Whether an attempt before the job was redriven may have been processed. If so, the request may be sent again,
     /// but not edited, because a server may know it.
@@ -71,14 +71,14 @@ struct ReplayRow: Hashable, Sendable {
 
     /// Returns the reason for a review, if the request may have been processed and a second one could do harm; `nil` if
     /// it may be sent again.
-    func reviewReason(at now: Int64) -> ReplayReason? {
+    func reviewReason(at now: QueueTime) -> ReplayReason? {
         guard let unknownSince, !isIdempotent else { return nil }
         return Self.reviewReason(of: unknownSince, keyLifetime: keyLifetime, at: now)
     }
 
     /// Returns the reason for a review of a request that is not idempotent; `nil` if it may be sent again.
-    static func reviewReason(of unknownSince: Int64, keyLifetime: Int64?, at now: Int64) -> ReplayReason? {
+    static func reviewReason(of unknownSince: QueueTime, keyLifetime: Int64?, at now: QueueTime) -> ReplayReason? {
         guard let keyLifetime else { return .outcomeUnknown }
-        return now - unknownSince > keyLifetime ? .keyExpired : nil
+        return now.milliseconds(since: unknownSince) > keyLifetime ? .keyExpired : nil
     }
 }

@@ -17,10 +17,9 @@ private struct AnswerContent: Codable {
     /// The written form. Texts and bytes can always be encoded.
     var bytes: Data { (try? JSONEncoder().encode(self)) ?? Data() }
 
-    func answer(_ status: HTTPResponse.Status, receivedAt: Date) -> ReplayAnswer {
+    func answer(_ status: HTTPResponse.Status) -> ReplayAnswer {
         ReplayAnswer(
-            status: status, location: location, headers: headers.map { HeaderBlock.fields(of: $0) } ?? [:], body: body,
-            receivedAt: receivedAt)
+            status: status, location: location, headers: headers.map { HeaderBlock.fields(of: $0) } ?? [:], body: body)
     }
 }
 
@@ -28,7 +27,7 @@ extension ReplaySealing {
     /// Returns an answer whose body is the sealed content, bound to the job and the status.
     func sealed(_ answer: ReplayAnswer, of id: Int64) throws(SQLiteError) -> ReplayAnswer {
         let sealed = try sealed(AnswerContent(answer).bytes, .answer, of: "\(id) \(answer.status.code)")
-        return ReplayAnswer(status: answer.status, body: sealed, receivedAt: answer.receivedAt)
+        return ReplayAnswer(status: answer.status, body: sealed)
     }
 
     /// Opens an answer; `nil` if it is not authentic.
@@ -37,7 +36,7 @@ extension ReplaySealing {
             let bytes = try opened(sealed, .answer, of: "\(id) \(answer.status.code)"),
             let content = try? JSONDecoder().decode(AnswerContent.self, from: bytes)
         else { return nil }
-        return content.answer(answer.status, receivedAt: answer.receivedAt)
+        return content.answer(answer.status)
     }
 }
 
@@ -52,10 +51,9 @@ extension SQLiteConnection {
 
     /// Returns the answer of a logged content; `nil` if it is not authentic.
     func answer(logged content: Data, status: Int, of id: Int64) throws(SQLiteError) -> ReplayAnswer? {
-        let answer = ReplayAnswer(
-            status: HTTPResponse.Status(code: status), body: content, receivedAt: Date(timeIntervalSince1970: 0))
+        let answer = ReplayAnswer(status: HTTPResponse.Status(code: status), body: content)
         if let sealing { return try sealing.opened(answer, of: id) }
         let clear = try? JSONDecoder().decode(AnswerContent.self, from: content)
-        return clear?.answer(answer.status, receivedAt: answer.receivedAt)
+        return clear?.answer(answer.status)
     }
 }

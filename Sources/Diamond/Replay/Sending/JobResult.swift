@@ -4,9 +4,8 @@ package struct JobResult: Sendable {
     /// The number of exchanges that do not affect the outcome: each was repeated by another one, or failed and was
     /// certainly not processed.
     let ignoredExchanges: Int
-    /// The start of the first exchange that may have been processed with an unknown outcome, by the queue's time; `nil`
-    /// for none.
-    var unknownSince: Int64?
+    /// The start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
+    var unknownSince: QueueTime?
     /// The answer to store with the job; `nil` for none.
     let answer: ReplayAnswer?
     /// Whether a caller waits for the outcome, and gets it even if it ends the job without success.
@@ -17,7 +16,7 @@ package struct JobResult: Sendable {
     package init(
         outcome: ReplayOutcome,
         ignoredExchanges: Int = 0,
-        unknownSince: Int64? = nil,
+        unknownSince: QueueTime? = nil,
         answer: ReplayAnswer? = nil,
         notify: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
     ) {

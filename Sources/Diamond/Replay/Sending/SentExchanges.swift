@@ -7,8 +7,8 @@ struct SentExchanges: Hashable, Sendable {
         var begun = 0
         /// The number of exchanges that may have been processed with an unknown outcome.
         var unknown = 0
-        /// The start of the first of them, in milliseconds since 1970.
-        var unknownSince: Int64?
+        /// The start of the first of them.
+        var unknownSince: QueueTime?
     }
 
     /// The last exchange that began, and the answer that it has replaced.
@@ -31,7 +31,7 @@ struct SentExchanges: Hashable, Sendable {
         return lastRun
     }
 
-    mutating func beginExchange(in run: Int, at now: Int64) {
+    mutating func beginExchange(in run: Int, at now: QueueTime) {
         lastBegin = LastBegin(run: run, replacedAnswer: interruptedAnswer)
         interruptedAnswer = nil
         var changed = runs[run] ?? Run()
@@ -69,7 +69,7 @@ struct SentExchanges: Hashable, Sendable {
     /// Returns the start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
     ///
     /// - Parameter run: a run to ignore; `nil` for none.
-    func unknownSince(ignoring run: Int? = nil) -> Int64? {
+    func unknownSince(ignoring run: Int? = nil) -> QueueTime? {
         runs.lazy.filter { $0.key != run }.compactMap(\.value.unknownSince).min()
     }
 

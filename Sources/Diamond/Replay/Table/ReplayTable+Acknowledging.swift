@@ -112,7 +112,7 @@ extension ReplayTable {
         outcome: ReplayOutcome,
         isDelivered: Bool = false,
         answer: ReplayAnswer? = nil,
-        unknownSince: Int64? = nil,
+        unknownSince: QueueTime? = nil,
         draw: Double,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
@@ -194,7 +194,7 @@ extension ReplayTable {
         of id: Int64,
         code: String,
         message: String,
-        startedAt: Int64,
+        startedAt: QueueTime,
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {

@@ -72,7 +72,7 @@ extension ReplayTable {
             row.reason = .awaitingID
         }
         let expiry = policy.map(\.expiry) ?? ReplayPolicy.defaultExpiry
-        row.expiresAt = expiry.map { ledger.now + $0.milliseconds }
+        row.expiresAt = expiry.map { ledger.now + $0 }
         try connection.run("UPDATE job SET expires_at = \(row.expiresAt) WHERE id = \(row.id)")
         return policy
     }
@@ -124,7 +124,7 @@ extension ReplayRow {
         }
     }
 
-    mutating func apply(_ action: JobAction, at now: Int64) {
+    mutating func apply(_ action: JobAction, at now: QueueTime) {
         switch action {
         case .retry:
             runAt = min(runAt, now)
@@ -143,7 +143,7 @@ extension ReplayRow {
     }
 
     // The person who redrives the job takes responsibility for sending it again, so no unknown outcome remains.
-    private mutating func redrive(at now: Int64) {
+    private mutating func redrive(at now: QueueTime) {
         if unknownSince != nil { serverMayHaveActed = true }
         state = .ready
         reason = .redriven

@@ -10,7 +10,7 @@ extension ReplayTable {
         case none
         /// The answer on disk is not the one that was written.
         case damaged
-        case answer(ReplayAnswer)
+        case answer(ReplayAnswer, receivedAt: QueueTime)
     }
 
     /// Notes that the answer to a job is to be stored.
@@ -25,7 +25,7 @@ extension ReplayTable {
 
     /// Stores the answer to a job, if one is expected.
     static func store(
-        _ answer: ReplayAnswer, of id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
+        _ answer: ReplayAnswer, of id: Int64, at now: QueueTime, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let answer = try connection.sealing?.sealed(answer, of: id) ?? answer
         try connection.run(
@@ -40,8 +40,8 @@ extension ReplayTable {
     /// Returns the answer to a job; `nil` if none is expected, or it was deleted.
     static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> StoredAnswer? {
         let stored = try storedAnswer(of: id, on: connection)
-        guard case .answer(let answer) = stored, let sealing = connection.sealing else { return stored }
-        return try sealing.opened(answer, of: id).map { .answer($0) } ?? .damaged
+        guard case .answer(let answer, let time) = stored, let sealing = connection.sealing else { return stored }
+        return try sealing.opened(answer, of: id).map { .answer($0, receivedAt: time) } ?? .damaged
     }
 
     /// Returns the answer to a job as it is on disk, in clear or sealed.
@@ -56,8 +56,8 @@ extension ReplayTable {
         let answer = ReplayAnswer(
             status: HTTPResponse.Status(code: Int(status)), location: statement.optionalText(1),
             headers: HeaderBlock.fields(of: statement.data(5)),
-            body: statement.isNull(2) ? nil : statement.data(2), receivedAt: Date(milliseconds: statement.int64(3)))
-        return answer.checksum == statement.optional(4) ? .answer(answer) : .damaged
+            body: statement.isNull(2) ? nil : statement.data(2))
+        return answer.checksum == statement.optional(4) ? .answer(answer, receivedAt: statement.time(3)) : .damaged
     }
 
     /// Returns the jobs that store answers, in the order in which they were added, and whether each answer was
@@ -65,7 +65,7 @@ extension ReplayTable {
     ///
     /// - Parameter id: the only job to return; `nil` for all.
     static func jobsStoringAnswers(
-        _ id: Int64? = nil, on connection: borrowing SQLiteConnection
+        _ id: Int64? = nil, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let condition: SQL = if let id { "answer.job = \(id)" } else { "TRUE" }
         let sql: SQL = """
@@ -74,13 +74,13 @@ extension ReplayTable {
             WHERE id IN (SELECT answer.job FROM answer WHERE \(sql: condition)) ORDER BY id
             """
         return try connection.rows(sql, columns: Column.self) { (row) throws(SQLiteError) in
-            (try ReplayJob(row, on: connection), row.int64(Column.isTaken) != 0)
+            (try ReplayJob(row, at: moment, on: connection), row.int64(Column.isTaken) != 0)
         }
     }
 
     /// Notes that an answer was consumed. It stays as long as its job.
     static func markConsumed(
-        _ id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
+        _ id: Int64, at now: QueueTime, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         try connection.run("UPDATE answer SET taken_at = \(now) WHERE job = \(id)")
     }

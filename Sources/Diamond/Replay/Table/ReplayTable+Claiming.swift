@@ -42,7 +42,7 @@ extension ReplayTable {
     /// Whether an owner may still act: it has a row, and its lease has not ended.
     static func isAlive(
         _ owner: Int64,
-        at uptime: Int64,
+        at uptime: Uptime,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
         try connection.hasRow("SELECT 1 FROM owner WHERE id = \(owner) AND lease_until > \(uptime)")

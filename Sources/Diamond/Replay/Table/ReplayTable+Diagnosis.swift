@@ -44,8 +44,8 @@ extension ReplayTable {
     ///   - uptime: the time since the boot, in milliseconds.
     ///   - owner: an owner that is ignored: its running jobs do not prove that a replayer runs; `nil` for none.
     package static func unsentCount(
-        at now: Int64,
-        uptime: Int64,
+        at now: QueueTime,
+        uptime: Uptime,
         besides owner: Int64? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {

@@ -8,11 +8,11 @@ extension ReplayTable {
     ///
     /// - Parameters:
     ///   - limit: the maximum number of ids.
-    ///   - now: the queue's time, in milliseconds since 1970.
+    ///   - now: the queue's time.
     static func early(
         _ retry: EarlyRetry,
         limit: Int64 = batchSize,
-        at now: Int64,
+        at now: QueueTime,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         var ids: [Int64] = []
@@ -28,7 +28,7 @@ extension ReplayTable {
         _ search: EarlyRetry.Search,
         of retry: EarlyRetry,
         limit: Int64,
-        at now: Int64,
+        at now: QueueTime,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         try connection.integers(
@@ -45,7 +45,7 @@ extension ReplayTable {
     /// - Returns: whether there may be more.
     static func retryEarly(
         _ retry: EarlyRetry,
-        since start: Int64,
+        since start: QueueTime,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {

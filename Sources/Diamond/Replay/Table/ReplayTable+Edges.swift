@@ -68,7 +68,7 @@ extension ReplayTable {
     /// Returns the reason why a request must not be added: no job creates an object whose id it needs, or the job of
     /// that object needs an id of this one.
     static func refusal(
-        of draft: ReplayDraft, on connection: borrowing SQLiteConnection
+        of draft: ReplayDraft, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> ReplayError? {
         let names = draft.policy.awaits.sorted()
         for name in names where !draft.mayLackObjects {
@@ -82,7 +82,8 @@ extension ReplayTable {
         guard let path = try path(from: stored, to: connection.stored(own, .object), on: connection) else { return nil }
         var steps = ["\(draft.method) \(draft.url)"]
         for id in path {
-            if let job = try job(id, on: connection) { steps.append("\(job.method) \(job.url) (job \(id))") }
+            guard let job = try job(id, at: moment, on: connection) else { continue }
+            steps.append("\(job.method) \(job.url) (job \(id))")
         }
         return ReplayError(
             .waitsForItself,

@@ -28,7 +28,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition {
-        if let refusal = try refusal(of: draft, on: connection) { return .refused(refusal) }
+        if let refusal = try refusal(of: draft, at: ledger.moment, on: connection) { return .refused(refusal) }
         var other: ReplayRow?
         if let key = draft.uniqueKey { other = try openJob(named: key, on: connection, ledger: &ledger) }
         if let other,
@@ -99,7 +99,7 @@ extension ReplayTable {
         let isHead = if let key { try !hasHead(key, on: connection) } else { true }
         let isHeld = try isHeld(key: key, identity: identity, lane: draft.lane, on: connection)
         let isJobHeld = draft.heldReason != nil || isHeld
-        var state: ReplayState = isJobHeld ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
+        var state: ReplayState = isJobHeld ? .held : (draft.runAt ?? ledger.now) > ledger.now ? .waiting : .ready
         var reason: ReplayReason =
             isJobHeld ? draft.heldReason ?? .held : state == .waiting ? .delayed : .enqueued
         let mayBeSentAtOnce = owner != nil && isHead && state == .ready
@@ -111,15 +111,15 @@ extension ReplayTable {
         let row = ReplayRow(
             id: id, method: draft.method, identity: identity, orderingKey: key,
             isStrict: draft.policy.order == .strict, lane: draft.lane, isIdempotent: draft.isIdempotent,
-            keyLifetime: draft.keyLifetime, expiresAt: draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible),
+            keyLifetime: draft.keyLifetime, expiresAt: draft.expiry(at: ledger.now),
             attemptLimit: Int(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)),
             uniqueKey: stored.uniqueKey,
             digest: ReplayRow.digest(of: stored.request), state: state, reason: reason, isHead: isHead,
-            isHeld: draft.heldReason != nil, runAt: (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible),
+            isHeld: draft.heldReason != nil, runAt: (draft.runAt ?? ledger.now).bounded,
             attempts: 0,
             token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
             // The time may come from a wall clock that was ahead. Then a key's lifetime would begin in the future.
-            unknownSince: draft.history.unknownSince.map { min($0, ledger.now).clamped(to: ReplayRow.sensible) })
+            unknownSince: draft.history.unknownSince.map { min($0, ledger.now).bounded })
         let creates = connection.stored(draft.policy.creates)
         let columns = stored.columns
         try connection.run(
@@ -207,12 +207,12 @@ extension ReplayDraft {
 
     /// Returns the reason why a person has to decide before the request is sent again; `nil` if it may be sent
     /// (``ReplayRow/reviewReason(at:)``).
-    func reviewReason(of unknownSince: Int64, at now: Int64) -> ReplayReason? {
+    func reviewReason(of unknownSince: QueueTime, at now: QueueTime) -> ReplayReason? {
         isIdempotent ? nil : ReplayRow.reviewReason(of: unknownSince, keyLifetime: keyLifetime, at: now)
     }
 
     /// Returns the reason why a request that may have been processed must not be sent again; `nil` if it may.
-    func refusal(after earlier: ReplayRow.EarlierExchange, at now: Int64) -> ReplayOutcome? {
+    func refusal(after earlier: ReplayRow.EarlierExchange, at now: QueueTime) -> ReplayOutcome? {
         earlier.refusal(reviewReason(of: earlier.sentAt, at: now)).map { reason in
             let message = "it may have been processed before, and sending it again could do harm"
             return .failed(.unknown, code: reason.description, message: message)

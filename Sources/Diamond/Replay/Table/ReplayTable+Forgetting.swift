@@ -22,7 +22,7 @@ extension ReplayTable {
             // The recorded number may be damaged, and no job must be deleted for that.
             if state == .done, count > limit.count { count = try doneCount(on: connection) }
             let surplus = max(0, count - limit.count)
-            let old = try ended(state, before: ledger.now - limit.age.milliseconds, on: connection)
+            let old = try ended(state, before: ledger.now - limit.age, on: connection)
             let oldest = surplus > old.count ? try ended(state, before: .max, atMost: surplus, on: connection) : old
             for id in oldest {
                 // The state of a damaged row may be wrong.
@@ -71,7 +71,7 @@ extension ReplayTable {
     // answers have not been consumed, and those that create an object whose id other jobs wait for.
     private static func ended(
         _ state: ReplayState,
-        before time: Int64,
+        before time: QueueTime,
         atMost limit: Int = .max,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {

@@ -116,8 +116,8 @@ extension ReplayTable {
     struct HoldRow {
         var hold: ReplayHold
         var reason: String
-        /// The time at which the hold was added, in milliseconds since 1970.
-        var since: Int64
+        /// The time at which the hold was added.
+        var since: QueueTime
     }
 
     static func holds(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [HoldRow] {
@@ -129,7 +129,7 @@ extension ReplayTable {
             try stored.open(kind: row.text(0), on: connection)
             return HoldRow(
                 hold: ReplayHold(kind: row.text(0), name: stored.name), reason: stored.reason,
-                since: row.int64(3).clamped(to: ReplayRow.sensible))
+                since: row.time(3))
         }
     }
 

@@ -21,9 +21,11 @@ extension ReplayTable {
         case isTaken
     }
 
-    static func job(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob? {
+    static func job(
+        _ id: Int64, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> ReplayJob? {
         try connection.first("SELECT \(sql: columns) FROM job WHERE id = \(id)", columns: Column.self) {
-            (row) throws(SQLiteError) in try ReplayJob(row, on: connection)
+            (row) throws(SQLiteError) in try ReplayJob(row, at: moment, on: connection)
         }
     }
 
@@ -32,27 +34,30 @@ extension ReplayTable {
         _ filter: ReplayFilter,
         after id: Int64,
         limit: Int,
+        at moment: QueueClock.Moment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
         let statement = try connection.statement(
             once: """
                 SELECT \(sql: columns) FROM job NOT INDEXED
-                WHERE id > \(id) AND \(sql: filter.condition(on: connection)) ORDER BY id LIMIT \(limit)
+                WHERE id > \(id) AND \(sql: filter.condition(at: moment, on: connection)) ORDER BY id LIMIT \(limit)
                 """, columns: Column.self)
-        return try statement.rows { (row) throws(SQLiteError) in try ReplayJob(row, on: connection) }
+        return try statement.rows { (row) throws(SQLiteError) in try ReplayJob(row, at: moment, on: connection) }
     }
 
     static func count(
         _ filter: ReplayFilter,
+        at moment: QueueClock.Moment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         let statement = try connection.statement(
-            once: "SELECT count(*) FROM job WHERE \(sql: filter.condition(on: connection))")
+            once: "SELECT count(*) FROM job WHERE \(sql: filter.condition(at: moment, on: connection))")
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
     static func failures(
         of id: Int64,
+        at moment: QueueClock.Moment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayFailure] {
         let statement = try connection.statement(
@@ -66,7 +71,8 @@ extension ReplayTable {
                 message = opened.map { String(decoding: $0, as: UTF8.self) } ?? "•••"
             }
             return ReplayFailure(
-                number: Int(row.int64(0)), startedAt: row.date(1), endedAt: row.date(2), code: code, message: message)
+                number: Int(row.int64(0)), startedAt: moment.wall(of: row.time(1)).date,
+                endedAt: moment.wall(of: row.time(2)).date, code: code, message: message)
         }
     }
 
@@ -135,7 +141,7 @@ extension ReplayTable {
 
 extension ReplayFilter {
     /// Returns the SQL condition of the filter.
-    func condition(on connection: borrowing SQLiteConnection) -> SQL {
+    func condition(at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection) -> SQL {
         var condition: SQL = "TRUE"
         if !states.isEmpty {
             // As literals, which partial indexes need.
@@ -149,7 +155,9 @@ extension ReplayFilter {
             let name = connection.stored(tag, .tag)
             condition.append(" AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = \(name))")
         }
-        if let enqueuedBefore { condition.append(" AND enqueued_at < \(enqueuedBefore.milliseconds)") }
+        if let enqueuedBefore {
+            condition.append(" AND enqueued_at < \(moment.time(ofWall: WallTime(enqueuedBefore)))")
+        }
         if identity == nil, !includesSignedOut { condition.append(" AND \(sql: ReplayTable.isSignedIn)") }
         return condition
     }
@@ -173,9 +181,12 @@ extension ReplayState {
 extension ReplayJob {
     private typealias Column = ReplayTable.Column
 
+    /// - Parameter moment: converts the times of the row to the wall clock.
     /// - Throws: the error `cannotSeal` if the details cannot be opened now. Those that are not authentic, or have an
     ///   unknown key, are masked.
-    init(_ row: borrowing SQLiteStatement, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    init(
+        _ row: borrowing SQLiteStatement, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
         let details: ReplayDetails
         if let sealing = connection.sealing {
             details = try sealing.details(
@@ -198,14 +209,15 @@ extension ReplayJob {
         tags = (try? JSONDecoder().decode([String].self, from: Data(details.tags.utf8))) ?? []
         metadata = (try? JSONDecoder().decode([String: JSONValue].self, from: Data(details.metadata.utf8))) ?? [:]
         kind = details.kind
-        enqueuedAt = row.date(.enqueuedAt)
-        changedAt = row.date(.changedAt)
-        runAt = row.date(.runAt)
-        expiresAt = row.isNull(Column.expiresAt) ? nil : row.date(.expiresAt)
+        enqueuedAt = moment.wall(of: row.time(Column.enqueuedAt)).date
+        transitionTime = row.time(Column.changedAt)
+        changedAt = moment.wall(of: transitionTime).date
+        runAt = moment.wall(of: row.time(Column.runAt)).date
+        expiresAt = row.optionalTime(Column.expiresAt).map { moment.wall(of: $0).date }
         attempts = Int(row.int64(Column.attempts))
         attemptLimit = Int(row.int64(Column.attemptLimit))
-        sentAt = row.isNull(Column.sentAt) ? nil : row.date(.sentAt)
-        unknownSince = row.isNull(Column.unknownAt) ? nil : row.date(.unknownAt)
+        sentAt = row.optionalTime(Column.sentAt).map { moment.wall(of: $0).date }
+        unknownSince = row.optionalTime(Column.unknownAt).map { moment.wall(of: $0).date }
         idempotencyKey = details.idempotencyKey
         status = row.optional(Column.status).map(Int.init)
         token = row.int64(Column.token)
@@ -228,13 +240,5 @@ extension ReplayDetails {
         kind = row.optionalText(Column.kind)
         idempotencyKey = row.optionalText(Column.idempotencyKey)
         call = row.optionalText(Column.call)
-    }
-}
-
-extension SQLiteStatement {
-    fileprivate func date(_ column: ReplayTable.Column) -> Date { date(Int32(column.rawValue)) }
-
-    fileprivate func date(_ column: Int32) -> Date {
-        Date(milliseconds: int64(column).clamped(to: ReplayRow.sensible))
     }
 }

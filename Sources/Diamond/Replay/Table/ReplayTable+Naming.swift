@@ -72,7 +72,7 @@ extension ReplayTable {
             try draft.merged(into: ReplayDraft.request(from: old), rules: rules)
         }) {
         case .success(.one(let merged)):
-            if let refusal = try refusal(of: merged, on: connection) { return .refused(refusal) }
+            if let refusal = try refusal(of: merged, at: ledger.moment, on: connection) { return .refused(refusal) }
             try replace(other, by: merged, on: connection, ledger: &ledger)
             return .replaced(other.id)
         case .success(.none):
@@ -120,7 +120,7 @@ extension ReplayTable {
             ReplayDetails(draft), uniqueKey: draft.uniqueKey, request: draft.request, of: row.id, on: connection)
         let columns = stored.columns
         // The expiry and the attempts start again.
-        let expiry = draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible)
+        let expiry = draft.expiry(at: ledger.now)
         let attempts = Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)
         // A creation that an earlier version has added is known by its row only.
         let isKnown = draft.policy.creates == nil && draft.method.isExactly(row.method)
@@ -153,7 +153,7 @@ extension ReplayTable {
         // A job that waits for its identity to sign in continues to wait.
         if !new.isHeld { new.reason = .replaced }
         if draft.policy.uniqueness != .preserveSchedule {
-            new.runAt = (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible)
+            new.runAt = (draft.runAt ?? ledger.now).bounded
         }
         try updateState(of: &new, on: connection, ledger: ledger)
         try save(new, verb: .edit, from: row.state, on: connection, ledger: &ledger)

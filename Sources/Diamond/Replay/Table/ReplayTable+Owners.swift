@@ -10,10 +10,10 @@ extension ReplayTable {
         var boot: String
         var process: Int32
         var program: String
-        /// The time of registration, in milliseconds since 1970.
-        var startedAt: Int64
-        /// The end of the lease, in milliseconds since the boot.
-        var leaseUntil: Int64
+        /// The time of registration.
+        var startedAt: QueueTime
+        /// The end of the lease.
+        var leaseUntil: Uptime
         /// Whether the system may end the process at any time.
         var isSuspended: Bool
 
@@ -71,8 +71,8 @@ extension ReplayTable {
         return try statement.rows { row in
             Owner(
                 id: row.int64(0), name: row.text(1), boot: row.text(2),
-                process: Int32(truncatingIfNeeded: row.int64(3)), program: row.text(4), startedAt: row.int64(5),
-                leaseUntil: row.int64(6), isSuspended: row.int64(7) != 0)
+                process: Int32(truncatingIfNeeded: row.int64(3)), program: row.text(4), startedAt: row.time(5),
+                leaseUntil: row.time(6), isSuspended: row.int64(7) != 0)
         }
     }
 
@@ -181,7 +181,7 @@ extension ReplayTable {
 
     private static func deaths(
         of id: Int64,
-        since time: Int64,
+        since time: QueueTime,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         try connection.count(

@@ -7,39 +7,44 @@ extension ReplayTable {
         _ filter: ReplayFilter,
         after id: Int64,
         limit: Int,
+        at moment: QueueClock.Moment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement(
             once: """
-                SELECT id FROM job NOT INDEXED WHERE id > \(id) AND \(sql: filter.condition(on: connection))
-                ORDER BY id LIMIT \(limit)
+                SELECT id FROM job NOT INDEXED
+                WHERE id > \(id) AND \(sql: filter.condition(at: moment, on: connection)) ORDER BY id LIMIT \(limit)
                 """)
         return try statement.rows { $0.int64(0) }
     }
 
     /// Returns the jobs whose last transition was at a time or later, the oldest first.
     static func changed(
-        since time: Int64,
+        since time: QueueTime,
+        at moment: QueueClock.Moment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
-        try jobs(
+        try connection.rows(
             """
             SELECT \(sql: columns) FROM job WHERE state IN (0, 1, 2, 3, 4, 5, 6) AND changed_at >= \(time)
             ORDER BY changed_at, id
-            """, on: connection)
+            """, columns: Column.self
+        ) { (row) throws(SQLiteError) in try ReplayJob(row, at: moment, on: connection) }
     }
 
     /// Returns the jobs that wait for their time, the earliest first.
     static func waiting(
         limit: Int,
         of identities: Identities,
+        at moment: QueueClock.Moment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
-        try jobs(
+        try connection.rows(
             """
             SELECT \(sql: columns) FROM job WHERE state = 1 AND \(sql: identities.condition(on: connection))
             ORDER BY run_at, id LIMIT \(limit)
-            """, on: connection)
+            """, columns: Column.self
+        ) { (row) throws(SQLiteError) in try ReplayJob(row, at: moment, on: connection) }
     }
 
     /// Returns the number of ready jobs of the identities, including jobs that wait for earlier ones of their ordering
@@ -50,15 +55,6 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Int {
         try connection.count(
             "SELECT count(*) FROM job WHERE state = 0 AND \(sql: identities.condition(on: connection))")
-    }
-
-    private static func jobs(
-        _ sql: SQL,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [ReplayJob] {
-        try connection.rows(sql, columns: Column.self) { (row) throws(SQLiteError) in
-            try ReplayJob(row, on: connection)
-        }
     }
 }
 

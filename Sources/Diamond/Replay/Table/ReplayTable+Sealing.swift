@@ -199,7 +199,7 @@ extension ReplayTable {
     private static func resealAnswer(
         of id: Int64, wasSealed: Bool, by sealing: ReplaySealing, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        guard case .answer(let answer) = try storedAnswer(of: id, on: connection) else {
+        guard case .answer(let answer, let time) = try storedAnswer(of: id, on: connection) else {
             guard !wasSealed else { return }
             // A damaged answer stays damaged.
             return try connection.run(
@@ -209,7 +209,7 @@ extension ReplayTable {
             )
         }
         guard let clear = wasSealed ? try sealing.opened(answer, of: id) : answer else { return }
-        try store(clear, of: id, at: answer.receivedAt.milliseconds, on: connection)
+        try store(clear, of: id, at: time, on: connection)
     }
 
     private static func resealHolds(on connection: borrowing SQLiteConnection) throws(SQLiteError) {

@@ -86,7 +86,7 @@ extension ReplayTable {
     }
 
     /// Returns the time of the next timed transition; `nil` for none.
-    static func nextTime(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
+    static func nextTime(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueTime? {
         let statement = try connection.statement(
             """
             SELECT min(time) FROM (
@@ -97,7 +97,7 @@ extension ReplayTable {
             )
             """
         )
-        return try statement.step() ? statement.optional(0)?.clamped(to: ReplayRow.sensible) : nil
+        return try statement.step() ? statement.optionalTime(0) : nil
     }
 
     // MARK: The record of the time
@@ -105,22 +105,21 @@ extension ReplayTable {
     package static func queueClock(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueClock? {
         let statement = try connection.statement("SELECT boot, zero, uptime, wall, doubt, since FROM clock")
         guard try statement.step() else { return nil }
-        let numbers = (1...5).map { statement.int64($0).clamped(to: ReplayRow.sensible) }
         return QueueClock(
-            boot: statement.text(0), timeAtBoot: numbers[0], uptime: numbers[1], wall: numbers[2],
-            unconfirmedOffTime: numbers[3], inStepSince: numbers[4])
+            boot: statement.text(0), timeAtBoot: statement.time(1), uptime: statement.time(2),
+            wall: statement.time(3),
+            unconfirmedOffTime: statement.int64(4).clamped(to: ReplayRow.sensible),
+            inStepSince: statement.time(5))
     }
 
     static func save(
         _ clock: QueueClock, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let range = ReplayRow.sensible
         try connection.run(
             """
             INSERT INTO clock (id, boot, zero, uptime, wall, doubt, since)
-            VALUES (1, \(clock.boot), \(clock.timeAtBoot.clamped(to: range)), \(clock.uptime.clamped(to: range)),
-                \(clock.wall.clamped(to: range)), \(clock.unconfirmedOffTime.clamped(to: range)),
-                \(clock.inStepSince.clamped(to: range)))
+            VALUES (1, \(clock.boot), \(clock.timeAtBoot.bounded), \(clock.uptime.bounded), \(clock.wall.bounded),
+                \(clock.unconfirmedOffTime.clamped(to: ReplayRow.sensible)), \(clock.inStepSince.bounded))
             ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = excluded.zero, uptime = excluded.uptime,
                 wall = excluded.wall, doubt = excluded.doubt, since = excluded.since
             """
@@ -147,7 +146,7 @@ extension ReplayTable {
 
     /// The condition for jobs that wait longer than any rule sets. It excludes jobs that were added for a later time,
     /// or are held.
-    private static func isTooLate(at now: Int64) -> SQL {
+    private static func isTooLate(at now: QueueTime) -> SQL {
         """
         state = 1 AND reason IN ('backoff', 'retryAfter', 'offline', 'returned', 'rescued') AND run_at > \(now)
             + CASE reason WHEN 'retryAfter' THEN \(ReplayBackoff.longestWait) ELSE \(ReplayBackoff.cap.milliseconds) END
@@ -156,7 +155,9 @@ extension ReplayTable {
 
     /// Returns the number of jobs with impossible times: they wait longer than any rule sets, or were added or changed
     /// in the future.
-    package static func untimely(at now: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+    package static func untimely(
+        at now: QueueTime, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int {
         let latest = now + QueueClock.tolerance
         return try connection.count(
             """

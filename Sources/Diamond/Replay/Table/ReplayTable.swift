@@ -66,7 +66,7 @@ package enum ReplayTable {
     ///   interrupted it, the attempt counts from the start of that exchange.
     static func markSent(
         _ row: ReplayRow,
-        at now: Int64,
+        at now: QueueTime,
         after earlier: ReplayRow.EarlierExchange?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
@@ -157,7 +157,7 @@ package enum ReplayTable {
         for (verb, count) in ledger.counts {
             try connection.run(
                 """
-                INSERT INTO hour (hour, verb, count) VALUES (\(ledger.hour), \(verb.description), \(count))
+                INSERT INTO hour (hour, verb, count) VALUES (\(ledger.now.hour), \(verb.description), \(count))
                 ON CONFLICT (hour, verb) DO UPDATE SET count = min(count, 1 << 53) + excluded.count
                 """
             )
@@ -196,18 +196,18 @@ extension ReplayRow {
         lane = row.text(Column.lane)
         isIdempotent = row.int64(Column.isIdempotent) != 0
         keyLifetime = row.optional(Column.keyLifetime)?.clamped(to: Self.sensible)
-        expiresAt = row.optional(Column.expiresAt)?.clamped(to: Self.sensible)
+        expiresAt = row.optionalTime(Column.expiresAt)
         attemptLimit = Int(row.int64(Column.attemptLimit).clamped(to: Self.sensible))
         state = ReplayState(rawValue: Int(row.int64(Column.state))) ?? .held
         reason = ReplayReason(description: row.text(Column.reason))
         isHead = row.int64(Column.isHead) != 0
         isHeld = row.int64(Column.isHeld) != 0
-        runAt = row.int64(Column.runAt).clamped(to: Self.sensible)
+        runAt = row.time(Column.runAt)
         attempts = Int(row.int64(Column.attempts).clamped(to: Self.sensible))
         token = row.int64(Column.token).clamped(to: Self.sensible)
         owner = row.optional(Column.owner)
-        sentAt = row.optional(Column.sentAt)?.clamped(to: Self.sensible)
-        unknownSince = row.optional(Column.unknownAt)?.clamped(to: Self.sensible)
+        sentAt = row.optionalTime(Column.sentAt)
+        unknownSince = row.optionalTime(Column.unknownAt)
         status = row.optional(Column.status).map { Int($0.clamped(to: Self.sensible)) }
         serverMayHaveActed = row.int64(Column.mayHaveActed) != 0
         uniqueKey = row.isNull(Column.uniqueKey) ? nil : row.data(Column.uniqueKey)

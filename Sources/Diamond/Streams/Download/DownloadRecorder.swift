@@ -21,7 +21,7 @@ actor DownloadRecorder: BodyRecording {
     private let context: RequestContext
     private let store: ResponseStore
     private let file: DownloadFile
-    private let instant: InvalidationLog.Instant
+    private let position: LogPosition
 
     /// The head of the response that is being received.
     private var head: ReceivedResponse?
@@ -38,16 +38,16 @@ actor DownloadRecorder: BodyRecording {
         self.context = context
         self.store = store
         self.file = file
-        instant = store.invalidations.now
+        position = store.invalidations.position
     }
 
     /// The cache that records downloads. The rows are of private caches only.
     private var cache: Cache? { store.kind == .private ? store.cache : nil }
 
-    private var isWanted: Bool { isWanted(since: instant) }
+    private var isWanted: Bool { isWanted(since: position) }
 
-    private nonisolated func isWanted(since instant: InvalidationLog.Instant) -> Bool {
-        store.invalidations.keeps(context, since: instant)
+    private nonisolated func isWanted(since position: LogPosition) -> Bool {
+        store.invalidations.keeps(context, since: position)
     }
 
     /// Notes the number of bytes that the row names.
@@ -152,7 +152,7 @@ actor DownloadRecorder: BodyRecording {
             let part = try await file.part(isSynced: isSynced)
             var download =
                 file.row
-                ?? KeptDownload(entry, part: part.name, for: file.target, size: size, writtenAt: 0)
+                ?? KeptDownload(entry, part: part.name, for: file.target, size: size, writtenAt: cache.now())
             download.size = size
             download.digest = part.digest
             download.contentID = part.contentID
@@ -196,7 +196,7 @@ actor DownloadRecorder: BodyRecording {
     }
 
     func save(_ response: PartialResponse, for request: TransportRequest) async {
-        file.resumeSlot.put(response, for: request, at: instant)
+        file.resumeSlot.put(response, for: request, at: position)
         // The file of a canceled task is discarded. That of a connection stays if it is paused.
         guard context.caller.run != nil || !Task.isCancelled else { return }
         if count >= Self.firstStep, count > recorded { await record() }

@@ -49,9 +49,9 @@ struct Reconnection: Sendable {
     ///
     /// - Parameters:
     ///   - draw: a random number from 0 up to 1.
-    ///   - now: the current time in milliseconds since 1970.
+    ///   - now: the current time.
     /// - Returns: the delay; `nil` if the error is to be thrown to the caller.
-    mutating func delay(after error: ConnectionError, draw: Double, now: Int64) -> Duration? {
+    mutating func delay(after error: ConnectionError, draw: Double, now: WallTime) -> Duration? {
         guard isAllowed, hasOpened, isTransient(error) else { return nil }
         defer { failures += 1 }
         var own = policy

@@ -19,7 +19,7 @@ struct DownloadsList: ParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() throws {
-        let now = Date().milliseconds
+        let now = WallTime.now
         let cache = try store.openCache()
         show(try cache.downloads().map { DownloadLine($0, now: now) })
     }
@@ -48,7 +48,7 @@ private struct DownloadLine: Encodable {
     var writtenAt: String
     private var milliseconds: Int64
 
-    init(_ download: KeptDownload, now: Int64) {
+    init(_ download: KeptDownload, now: WallTime) {
         key = download.key.description
         url = download.url
         file = download.target
@@ -56,7 +56,7 @@ private struct DownloadLine: Encodable {
         bytes = download.size
         length = download.completeSize
         writtenAt = Quantity.instant(download.writtenAt)
-        milliseconds = now - download.writtenAt
+        milliseconds = now.milliseconds(since: download.writtenAt)
     }
 
     enum CodingKeys: CodingKey { case key, url, file, part, bytes, length, writtenAt }

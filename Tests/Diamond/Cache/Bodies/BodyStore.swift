@@ -14,7 +14,7 @@ struct BodyStore {
     func open(
         capacity: Int64 = Cache.defaultDiskCapacity,
         memory: Int = 0,
-        now: Int64 = 1_000_000_000,
+        now: WallTime = 1_000_000_000,
         uptime: @escaping @Sendable () -> UInt64 = { 0 }
     ) throws -> Cache {
         let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil

@@ -229,7 +229,7 @@ import Testing
     // MARK: Leftovers
 
     /// Leaves the body of a killed writer. Its response has no validator, so it cannot be resumed.
-    private func leave(_ name: String, in store: BodyStore, at now: Int64) async throws {
+    private func leave(_ name: String, in store: BodyStore, at now: WallTime) async throws {
         let writer = try store.open(now: now).bodyWriter(for: .stub(name, flags: []))
         try await writer.append(.noise(2 << 20))
         // Never finished or deallocated, like the writer of a dead process.
@@ -239,7 +239,7 @@ import Testing
     @Test func `an inspection finds and deletes a leftover body with a validator after a week`() async throws {
         let store = BodyStore()
         try await receive(try CacheEntry.stub("a", body: .noise(2_000_000)), 1_500_000, in: store.open())
-        for (now, count) in [(Int64(1_000_000_000), 0), (1_000_000_001, 1)] {
+        for (now, count) in [(1_000_000_000, 0), (1_000_000_001, 1)] as [(WallTime, Int)] {
             let inspection = try CacheInspection(of: store.temporary.store, now: now + CacheTable.resumableLifetime)
             #expect(inspection.findings.map(\.kind) == Array(repeating: CacheFinding.Kind.partial, count: count))
             #expect(try inspection.repair().count == count)
@@ -253,7 +253,7 @@ import Testing
         try await leave("b", in: store, at: 1_000_000_000 + CacheTable.idleLimit)
         let kept = try CacheEntry.stub("c", body: .noise(2_000_000))
         try await receive(kept, 1_500_000, in: store.open())
-        let now = 1_000_000_001 + CacheTable.idleLimit
+        let now = 1_000_000_001 as WallTime + CacheTable.idleLimit
         let inspection = try CacheInspection(of: store.temporary.store, now: now)
         #expect(inspection.findings.map(\.kind) == [.partial])
         #expect(try inspection.repair().map(\.action) == ["dropped"])
@@ -264,7 +264,7 @@ import Testing
 
     @Test func `a leftover body without a validator is the first to be evicted`() async throws {
         let store = BodyStore()
-        let now = 1_000_000_001 + CacheTable.idleLimit
+        let now = 1_000_000_001 as WallTime + CacheTable.idleLimit
         let cache = try store.open(capacity: 48 << 20, now: now)
         let expired = try CacheEntry.stub("expired", size: 300_000, lifetime: 1, flags: [])
         cache.store(expired)

@@ -13,7 +13,7 @@ import Testing
     private let clock = ManualClock()
 
     private func open() throws -> Cache {
-        try Cache(temporary.store, activity: events.activity, now: { [clock] in clock.milliseconds })
+        try Cache(temporary.store, activity: events.activity, now: { [clock] in clock.wallTime })
     }
 
     /// A download with a part file of ten bytes.
@@ -26,9 +26,9 @@ import Testing
         _ = try folder.file(part, Data("0123456789".utf8))
         return KeptDownload(
             key: form.key, request: form.bytes, url: url, method: "GET", identity: identity, status: 200,
-            headerBlock: Data("ETag: \"a\"\nContent-Length: 20\n".utf8), receivedAt: clock.milliseconds,
+            headerBlock: Data("ETag: \"a\"\nContent-Length: 20\n".utf8), receivedAt: clock.wallTime,
             target: folder.url.appending(path: "cities.zip").path, part: part, size: 10,
-            writtenAt: clock.milliseconds)
+            writtenAt: clock.wallTime)
     }
 
     private func found(_ download: KeptDownload, in cache: Cache) throws -> [KeptDownload] {
@@ -41,7 +41,7 @@ import Testing
         let cache = try open()
         let recorded = try await cache.record(try download(identity: identity, in: cache))
         var longer = recorded
-        (longer.size, longer.writtenAt) = (12, clock.milliseconds + 5)
+        (longer.size, longer.writtenAt) = (12, clock.wallTime + 5)
         #expect(try await cache.record(longer).id == recorded.id)
         let found = try #require(try found(recorded, in: cache).first)
         #expect(found.key == longer.key && found.request == longer.request && found.url == longer.url)
@@ -102,8 +102,8 @@ import Testing
         (.url("http://h/a"), ["http://g:80/b"]),
         (.url(prefix: "http://g"), ["http://h/a"]),
         (.identity("user-42"), ["http://h/a"]),
-        (.stored(before: ManualClock().milliseconds), ["http://h/a", "http://g:80/b"]),
-        (.stored(before: ManualClock().milliseconds + 1), []),
+        (.stored(before: ManualClock().wallTime), ["http://h/a", "http://g:80/b"]),
+        (.stored(before: ManualClock().wallTime + 1), []),
         (.tag("a"), ["http://h/a", "http://g:80/b"]),
         (.expired(at: .max), ["http://h/a", "http://g:80/b"]),
     ]

@@ -11,7 +11,7 @@ import Foundation
 /// `scripts/fixture` writes the newest again; the others stay as their versions wrote them.
 enum StoreFixture {
     /// The time when the entries were stored.
-    static let now: Int64 = 1_767_225_600_000
+    static let now: WallTime = 1_767_225_600_000
     /// In two chunks.
     static let large = Data((0..<132_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
 

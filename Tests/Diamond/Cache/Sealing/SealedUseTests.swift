@@ -32,7 +32,7 @@ import Testing
         (.host("a.example"), ["a.example/1", "a.example/10", "a.example:8443/1"]),
         (.tag("t"), ["a.example/1", "a.example/10", "b.example/1"]),
         (.identity("anna"), ["a.example/1", "a.example:8443/1"]),
-        (.expired(at: 1 << 40), ["a.example:8443/1"]),
+        (.expired(at: WallTime(rawValue: 1 << 40)), ["a.example:8443/1"]),
         (.stored(before: 1), ["a.example/1", "a.example/10", "a.example:8443/1", "b.example/1"]),
         (.all, ["a.example/1", "a.example/10", "a.example:8443/1", "b.example/1"]),
     ]

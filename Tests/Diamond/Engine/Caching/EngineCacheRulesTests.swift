@@ -105,8 +105,8 @@ import Testing
     }
 
     @Test func `uses a heuristic lifetime of a tenth of the time since Last-Modified`() async throws {
-        let modified = HTTPDate.text(of: clock.milliseconds - 1_000_000)
-        let date = HTTPDate.text(of: clock.milliseconds)
+        let modified = HTTPDate.text(of: clock.wallTime - 1_000_000)
+        let date = HTTPDate.text(of: clock.wallTime)
         let transport = StubTransport(headers: [.lastModified: modified, .date: date])
         let engine = temporary.engine(transport, clock: clock)
         _ = try await engine.send(request)

@@ -237,7 +237,7 @@ final class RecordedRun {
 
     private var entries: [String] {
         let listings = (try? engine.cache?.list([], by: .url, limit: 1000)) ?? []
-        let now = clock.date.milliseconds
+        let now = clock.wallTime
         return listings.map { listing in
             let left = listing.freshness(at: now)
             let freshness = left.map { $0 > 0 ? "fresh" : "stale" } ?? "unsaid"

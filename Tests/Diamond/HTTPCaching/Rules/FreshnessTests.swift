@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-private let now: Int64 = 784_111_777_000  // Sun, 06 Nov 1994 08:49:37 GMT
+private let now: WallTime = 784_111_777_000  // Sun, 06 Nov 1994 08:49:37 GMT
 private let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
 private func freshness(

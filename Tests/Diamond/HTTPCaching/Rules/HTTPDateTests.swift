@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A date of HTTP") struct HTTPDateTests {
-    static let now: Int64 = 1_767_225_600_000  // 2026
+    static let now: WallTime = 1_767_225_600_000  // 2026
 
     @Test(
         arguments: [
@@ -13,9 +13,9 @@ import Testing
             ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799_000),
             ("Saturday, 01-Jan-50 00:00:00 GMT", 2_524_608_000_000), ("Sun Nov 16 08:49:37 1994", 784_975_777_000),
             ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400_000),
-        ] as [(String, Int64)]) func `is read in all three forms`(text: String, milliseconds: Int64)
+        ] as [(String, WallTime)]) func `is read in all three forms`(text: String, time: WallTime)
     {
-        #expect(HTTPDate.milliseconds(of: text, now: Self.now) == milliseconds)
+        #expect(HTTPDate.time(of: text, now: Self.now) == time)
     }
 
     // RFC 9111 section 4.2.
@@ -23,7 +23,7 @@ import Testing
         "sun, 06 nov 1994 08:49:37 gmt", "SUN, 06 NOV 1994 08:49:37 GMT", "sunday, 06-nov-94 08:49:37 gmt",
         "SUNDAY, 06-NOV-94 08:49:37 GMT", "sun nov  6 08:49:37 1994",
     ]) func `is read without regard to case`(text: String) {
-        #expect(HTTPDate.milliseconds(of: text, now: Self.now) == 784_111_777_000)
+        #expect(HTTPDate.time(of: text, now: Self.now) == 784_111_777_000)
     }
 
     @Test(arguments: [
@@ -41,12 +41,12 @@ import Testing
         "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 08:49:3: GMT", "Sun, 06 Nov 1994 08-49-37 GMT",
     ]) func `is nil for malformed text, and in another zone than GMT`(text: String) {
-        #expect(HTTPDate.milliseconds(of: text, now: Self.now) == nil)
+        #expect(HTTPDate.time(of: text, now: Self.now) == nil)
     }
 
-    @Test(arguments: [0, 784_111_777_000, -1000, 951_782_400_000, 253_402_300_799_000] as [Int64])
-    func `is the same after writing and reading`(milliseconds: Int64) {
-        #expect(HTTPDate.milliseconds(of: HTTPDate.text(of: milliseconds), now: Self.now) == milliseconds)
+    @Test(arguments: [0, 784_111_777_000, -1000, 951_782_400_000, 253_402_300_799_000] as [WallTime])
+    func `is the same after writing and reading`(time: WallTime) {
+        #expect(HTTPDate.time(of: HTTPDate.text(of: time), now: Self.now) == time)
     }
 
     @Test func `is written as an IMF-fixdate`() {

@@ -22,7 +22,8 @@ private func decide(
 ) -> CacheDecision {
     let stored = StoredResponse.stub(lifetime: 100_000, flags: flags, headers: "Cache-Control: \(control)\n")
     return CacheDecision(
-        now: age * 1000, stored: stored, policy: policy, request: request.map { CacheControl([.cacheControl: $0]) })
+        now: stored.storedAt + age * 1000, stored: stored, policy: policy,
+        request: request.map { CacheControl([.cacheControl: $0]) })
 }
 
 @Suite("RFC 9111 section 5.2.1") struct ReuseTests {

@@ -324,7 +324,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
     ) throws {
         let old = StoredResponse.stub(
             lifetime: 60_000, initialAge: 50_000, headers: "ETag: \"1\"\nCache-Control: max-age=60\nAge: 50\n")
-        let now = try #require(HTTPDate.milliseconds(of: Self.days[0], now: 0)) + 10_000
+        let now = try #require(HTTPDate.time(of: Self.days[0], now: 0)) + 10_000
         let decision = StoreDecision(confirming: old, by: confirmation, sentAt: now, receivedAt: now)
         let new = try #require(decision.stored)
         #expect(new.initialAge == age && new.lifetime == lifetime)
@@ -359,7 +359,7 @@ private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 
                 """
         )
-        let start = try #require(HTTPDate.milliseconds(of: "Sun, 06 Nov 1994 08:49:37 GMT", now: 0))
+        let start = try #require(HTTPDate.time(of: "Sun, 06 Nov 1994 08:49:37 GMT", now: 0))
         for (later, lifetime) in [(Int64(4000), Int64(6000)), (10_000, 0), (60_000, 0)] {
             let decision = StoreDecision(
                 confirming: old, by: [.eTag: "\"1\""], sentAt: start + later, receivedAt: start + later)

@@ -50,12 +50,12 @@ private let later = "Sun, 06 Nov 1994 09:49:37 GMT"
     }
 
     @Test func `If-Modified-Since is compared with the time of arrival where there is no Date either`() throws {
-        let time = try #require(HTTPDate.milliseconds(of: modified, now: 0))
+        let time = try #require(HTTPDate.time(of: modified, now: 0))
         let conditions = try #require(RequestConditions([.ifModifiedSince: modified], method: .get))
         for (headers, receivedAt, form) in [
             ([:], time, .notModified), ([:], time + 1000, .whole), ([.lastModified: "x"], time, .whole),
             ([.date: "today"], time, .notModified), ([.date: "today"], time + 1000, .whole),
-        ] as [(HTTPFields, Int64, RequestConditions.Form)] {
+        ] as [(HTTPFields, WallTime, RequestConditions.Form)] {
             #expect(conditions.form(ofStored: 200, headers, length: 1, receivedAt: receivedAt, now: time) == form)
         }
     }

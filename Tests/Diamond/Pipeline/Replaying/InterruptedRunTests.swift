@@ -29,7 +29,7 @@ import Testing
         configuration.transport = transport
         configuration.now = { [clock] in clock.date }
         configuration.clock = clock
-        configuration.uptime = { [clock] in clock.date.milliseconds }
+        configuration.uptime = { [clock] in clock.uptime }
         // Where many tests run, a task may wait for seconds.
         configuration.cancellationTimeout = .seconds(600)
         configuration.retry = .never
@@ -250,7 +250,7 @@ import Testing
         // Called after the check whether the queue is closed, and before the row is written.
         time.uptime = {
             if isArmed.withLock({ $0 }) { isEntering.open() }
-            return BootClock.milliseconds
+            return .now
         }
         let queue = try ReplayQueue(temporary.store, clock: time)
         // This delays the write of the owner's row.
@@ -284,8 +284,8 @@ import Testing
         await checkpoint.reached()
         queue.owner.endAttempts(of: first, leasedUntil: .max)
         // The lease as it was before its renewal.
-        queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease - 1)
-        if isItsOwn { queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease) }
+        queue.owner.endAttempts(of: second, leasedUntil: Uptime(rawValue: ReplayOwner.lease - 1))
+        if isItsOwn { queue.owner.endAttempts(of: second, leasedUntil: Uptime(rawValue: ReplayOwner.lease)) }
         checkpoint.open()
         #expect(await attempt.value == isItsOwn)
         queue.owner.leave()

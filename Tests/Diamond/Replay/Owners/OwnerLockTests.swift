@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `a living owner that was taken for dead keeps its lock file`() async throws {
-        let (uptime, before) = (Guarded<Int64>(0), Guarded<(@Sendable () -> Void)?>(nil))
+        let (uptime, before) = (Guarded<Uptime>(0), Guarded<(@Sendable () -> Void)?>(nil))
         var clock = ReplayClock.still
         clock.uptime = {
             before.withLock { $0.take() }?()
@@ -96,11 +96,11 @@ import Testing
         let name = try #require(try Self.owners(of: other).first).name
         _ = try await queue.owner.enter()
         // Its lease has ended by this process's clock, and is renewed after this process has examined it.
-        uptime.withLock { $0 = ReplayOwner.lease }
+        uptime.withLock { $0 = Uptime(rawValue: ReplayOwner.lease) }
         before.withLock {
             $0 = {
                 _ = try? other.database.write { (connection) throws(SQLiteError) in
-                    let ledger = ReplayLedger(now: 0, uptime: ReplayOwner.lease - 1)
+                    let ledger = ReplayLedger(now: 0, uptime: Uptime(rawValue: ReplayOwner.lease - 1))
                     return try ReplayTable.renew(id, lease: ReplayOwner.lease, on: connection, ledger: ledger)
                 }
             }

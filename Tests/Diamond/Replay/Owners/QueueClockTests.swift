@@ -8,7 +8,7 @@ import Testing
     static let day = 24 * hour
     static let year = 365 * day
     /// The time of the first reading, by the wall clock.
-    static let start: Int64 = 1_767_225_600_000
+    static let start: WallTime = 1_767_225_600_000
 
     /// A reading of the clocks, relative to the first reading.
     struct Step: Sendable {
@@ -68,20 +68,21 @@ import Testing
         index: Int
     ) {
         let (name, steps) = Self.courses[index]
-        let begin: Int64 = 1_000_000
+        let begin: Uptime = 1_000_000
         var reckoning = QueueClock(.init(boot: "first", uptime: begin, wall: Self.start))
         for (number, step) in steps.enumerated() {
-            let uptime = step.boot == "first" ? begin + step.uptime : step.uptime
+            let uptime = step.boot == "first" ? begin + step.uptime : Uptime(rawValue: step.uptime)
             let look = QueueClock.Reading(boot: step.boot, uptime: uptime, wall: Self.start + step.wall)
             reckoning = reckoning.updated(by: look)
-            let error = abs(reckoning.time(at: look) - Self.start - step.passed)
+            let error = abs(
+                reckoning.moment(at: look).time.milliseconds(since: QueueTime(correct: Self.start)) - step.passed)
             #expect(error <= QueueClock.tolerance, "\(name), step \(number): off by \(error) ms")
         }
     }
 
     @Test func `a queue's clock is stored again where the clocks diverge, and otherwise once a minute`() {
         let reckoning = QueueClock(.init(boot: "first", uptime: 0, wall: Self.start))
-        func needs(_ uptime: Int64, _ wall: Int64, _ boot: String = "first") -> Bool {
+        func needs(_ uptime: Uptime, _ wall: Int64, _ boot: String = "first") -> Bool {
             reckoning.needsUpdate(for: .init(boot: boot, uptime: uptime, wall: Self.start + wall))
         }
         #expect(!needs(59_000, 59_000) && needs(60_000, 60_000))

@@ -88,7 +88,7 @@ import Testing
         let (passed, pauses, closing) = (Guarded<Int64>(0), Guarded(0), Guarded<ReplayQueue?>(nil))
         var clock = ReplayClock.still
         clock.now = { ReplayClock.system.now() + passed.withLock { $0 } }
-        clock.uptime = { passed.withLock { $0 } }
+        clock.uptime = { Uptime(rawValue: passed.withLock { $0 }) }
         clock.sleep = ImmediateClock { _ in
             // A failed write is retried until the queue is closed.
             guard

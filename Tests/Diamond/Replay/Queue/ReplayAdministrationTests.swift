@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func `an expired job does not exclude another job with its unique name`() async throws {
-        let now = Guarded<Int64>(1_000_000)
+        let now = Guarded<WallTime>(1_000_000)
         var clock = ReplayClock.still
         clock.now = { now.withLock { $0 } }
         let queue = try ReplayQueue(files.store, clock: clock)

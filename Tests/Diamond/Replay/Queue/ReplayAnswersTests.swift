@@ -10,7 +10,7 @@ import Testing
 @Suite("Jobs that store their answers until these are collected", .timeLimit(.minutes(5))) struct ReplayAnswersTests {
     private let files = TemporaryStore()
     private static let answer = ReplayAnswer(
-        status: .created, location: "/notes/7", body: Data(#"{"id": 7}"#.utf8), receivedAt: .distantPast)
+        status: .created, location: "/notes/7", body: Data(#"{"id": 7}"#.utf8))
 
     private func request(_ method: HTTPRequest.Method = .post, keeps: Bool = true) -> Request {
         var request = Request("https://a.example/notes", method: method, body: .json(["n": 1]))

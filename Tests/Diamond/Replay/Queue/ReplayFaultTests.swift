@@ -150,7 +150,7 @@ struct ImmediateClock: Clock {
         let life = QueueScenario()
         var store = life.temporary.store
         store.vfs = life.disk.vfs
-        let (uptime, pauses) = (Guarded<Int64>(0), Guarded<[Duration]>([]))
+        let (uptime, pauses) = (Guarded<Uptime>(0), Guarded<[Duration]>([]))
         var clock = ReplayClock.still
         clock.uptime = { uptime.withLock { $0 } }
         // The disk works again after 90 seconds; a lease lasts 60.

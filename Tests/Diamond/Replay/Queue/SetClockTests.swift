@@ -13,8 +13,8 @@ import Testing
     final class Machine: Sendable {
         struct Clocks {
             var boot = "first"
-            var uptime: Int64 = 5_000_000
-            var wall: Int64 = 1_767_225_600_000
+            var uptime: Uptime = 5_000_000
+            var wall: WallTime = 1_767_225_600_000
         }
 
         let clocks = Guarded(Clocks())
@@ -28,7 +28,7 @@ import Testing
             return clock
         }
 
-        var date: Date { Date(milliseconds: clocks.withLock { $0.wall }) }
+        var date: Date { clocks.withLock { $0.wall }.date }
 
         func pass(_ time: Duration) {
             clocks.withLock { clocks in

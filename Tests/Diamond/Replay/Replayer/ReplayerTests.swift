@@ -14,8 +14,8 @@ import Testing
 
     private var clock: ReplayClock {
         var clock = ReplayClock.system
-        clock.now = { [time] in time.date.milliseconds }
-        clock.uptime = { [time] in time.date.milliseconds }
+        clock.now = { [time] in time.wallTime }
+        clock.uptime = { [time] in time.uptime }
         (clock.sleep, clock.draw) = (time, { 0 })
         // Where many tests run, a task may wait for seconds.
         clock.endTimeout = .seconds(600)
@@ -255,9 +255,11 @@ import Testing
             })
         #expect(OwnerLock.isFree(owner.name, in: queue.store.ownersDirectory))
         let states = try newer.withLock { $0 }?.write { (connection) throws(SQLiteError) in
-            var ledger = ReplayLedger(now: clock.now(), uptime: clock.uptime())
+            var ledger = ReplayLedger(now: QueueTime(correct: clock.now()), uptime: clock.uptime())
             try ReplayTable.removeDeadOwner(owner.id, jobsMayBeCause: true, on: connection, ledger: &ledger)
-            return try [1, 2].map { (id) throws(SQLiteError) in try ReplayTable.job(id, on: connection)?.state }
+            return try [1, 2].map { (id) throws(SQLiteError) in
+                try ReplayTable.job(id, at: ledger.moment, on: connection)?.state
+            }
         }
         #expect(states == [.ready, .ready])
     }
@@ -382,7 +384,7 @@ import Testing
         let owners = try slow.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
         let jump = Duration.milliseconds(ReplayOwner.lease + 1)
         var other = clock
-        other.uptime = { [time] in time.date.milliseconds + jump.milliseconds }
+        other.uptime = { [time] in time.uptime + jump }
         let heir = try ReplayQueue(temporary.store, clock: other)
         let summary = await replayer(heir) { _ in .answered(status: 204) }.replay()
         #expect(summary == Replayer.Summary(finished: 1))

@@ -20,15 +20,15 @@ import Testing
     private func queue(_ change: (inout ReplayClock) -> Void = { _ in }) throws -> ReplayQueue {
         var store = temporary.store
         store.vfs = disk.vfs
-        var clock = clock { [time] in time.date.milliseconds }
+        var clock = clock { [time] in time.wallTime }
         change(&clock)
         return try ReplayQueue(store, clock: clock, activity: activity)
     }
 
-    private func clock(_ milliseconds: @escaping @Sendable () -> Int64) -> ReplayClock {
+    private func clock(_ wallTime: @escaping @Sendable () -> WallTime) -> ReplayClock {
         var clock = ReplayClock.still
-        clock.now = milliseconds
-        clock.uptime = milliseconds
+        clock.now = wallTime
+        clock.uptime = { Uptime(rawValue: wallTime().rawValue) }
         clock.sleep = time
         return clock
     }
@@ -169,7 +169,7 @@ import Testing
         #expect(await run.value.error?.code == .diskFull)
         // As after the death of the process: another owner finds the lease at its end.
         disk.heal()
-        let second = try ReplayQueue(temporary.store, clock: clock { [time] in time.date.milliseconds + 120_000 })
+        let second = try ReplayQueue(temporary.store, clock: clock { [time] in time.wallTime + 120_000 })
         _ = try await second.owner.rescue { _ in }
         #expect(try second.job(id)?.state == last.state)
         await second.close()
@@ -185,7 +185,7 @@ import Testing
     ) async throws {
         var store = temporary.store
         store.vfs = disk.vfs
-        var short = clock { [time] in time.date.milliseconds }
+        var short = clock { [time] in time.wallTime }
         short.endTimeout = .milliseconds(1)
         let first = try ReplayQueue(store, seal: seal, clock: short, activity: activity)
         var request = Request("http://h/", method: .post, body: .json(1))
@@ -197,8 +197,7 @@ import Testing
             guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             disk.fail(.full, atCall: 1, lasting: true)
             let answer = ReplayAnswer(
-                status: .created, location: "/1", headers: [.contentType: "text/plain"], body: body,
-                receivedAt: Date(timeIntervalSince1970: 0))
+                status: .created, location: "/1", headers: [.contentType: "text/plain"], body: body)
             return JobResult(outcome: .answered(status: 201), answer: answer)
         }
         let observation = observe()
@@ -211,7 +210,7 @@ import Testing
         // The first bytes of the body, in Base64.
         let isInClear = try log().firstRange(of: Data("YW4tYW5zd2Vy".utf8)) != nil
         #expect(isInClear == (seal == nil && last.state == .done))
-        let later = clock { [time] in time.date.milliseconds + 120_000 }
+        let later = clock { [time] in time.wallTime + 120_000 }
         let second = try ReplayQueue(temporary.store, seal: seal, clock: later)
         _ = try await second.owner.rescue { _ in }
         #expect(try second.job(id)?.state == last.state)
@@ -239,7 +238,7 @@ import Testing
         }
         #expect(await replayer.replay().finished == 0)
         let second = try ReplayQueue(
-            temporary.store, seal: AESGCMSeal.first, clock: clock { [time] in time.date.milliseconds })
+            temporary.store, seal: AESGCMSeal.first, clock: clock { [time] in time.wallTime })
         // The first program has dropped its owner, whose lease has not ended.
         _ = try await second.owner.rescue { _ in }
         #expect(try second.job(id)?.state == .done)
@@ -250,7 +249,7 @@ import Testing
     @Test(arguments: [nil, AESGCMSeal.first]) func `an unwritten outcome is known after the queue was sealed again`(
         seal: AESGCMSeal?
     ) async throws {
-        let first = try ReplayQueue(temporary.store, seal: seal, clock: clock { [time] in time.date.milliseconds })
+        let first = try ReplayQueue(temporary.store, seal: seal, clock: clock { [time] in time.wallTime })
         let id = try await enqueue(in: first)
         let owner = try await first.owner.enter()
         let claimed = try #require(try await first.claim(1, of: .all, by: owner)?.first)
@@ -258,7 +257,7 @@ import Testing
         let row = try first.read { (connection) throws(SQLiteError) in try ReplayTable.row(id, on: connection) }
         first.answerLog.note(201, of: try #require(row))
         let second = try ReplayQueue(
-            temporary.store, seal: AESGCMSeal.second, clock: clock { [time] in time.date.milliseconds + 120_000 })
+            temporary.store, seal: AESGCMSeal.second, clock: clock { [time] in time.wallTime + 120_000 })
         _ = try await second.owner.rescue { _ in }
         #expect(try second.job(id)?.state == .done)
         await second.close()
@@ -269,7 +268,7 @@ import Testing
     func `a waiting job gets the id in an unwritten answer from the process that rescues the creating job`(
         seal: AESGCMSeal?, storesAnswer: Bool
     ) async throws {
-        let first = try ReplayQueue(temporary.store, seal: seal, clock: clock { [time] in time.date.milliseconds })
+        let first = try ReplayQueue(temporary.store, seal: seal, clock: clock { [time] in time.wallTime })
         let localID = "local:96001A3D-0000-4000-8000-000000000001"
         var creation = Request("http://h/tasks", method: .post, body: .json(["title": "a"]))
         creation.replay = .durable
@@ -284,13 +283,13 @@ import Testing
         let claimed = try #require(try await first.claim(1, of: .all, by: owner)?.first)
         #expect(await first.begin(claimed))
         let answer = ReplayAnswer(
-            status: .created, body: Data(#"{"id": 7}"#.utf8), receivedAt: Date(timeIntervalSince1970: 0))
+            status: .created, body: Data(#"{"id": 7}"#.utf8))
         let (row, content) = try first.read { (connection) throws(SQLiteError) in
             (try ReplayTable.row(claimed.id, on: connection), try connection.logged(answer, of: claimed.id))
         }
         first.answerLog.note(201, content: content, of: try #require(row))
         let second = try ReplayQueue(
-            temporary.store, seal: seal, clock: clock { [time] in time.date.milliseconds + 120_000 })
+            temporary.store, seal: seal, clock: clock { [time] in time.wallTime + 120_000 })
         _ = try await second.owner.rescue { _ in }
         #expect(try second.job(claimed.id)?.state == .done)
         #expect(try second.job(waiting)?.state == .ready)

@@ -11,7 +11,7 @@ import Testing
         var isIdempotent: Bool
         var keyLifetime: Int64?
         var attempts = 0
-        var unknownSince: Int64?
+        var unknownSince: QueueTime?
         var isNobodys = false
         var method: String { String(name.prefix { $0 != " " }) }
 
@@ -34,7 +34,7 @@ import Testing
             return kind
         }
 
-        static let now: Int64 = 1_767_225_600_000
+        static let now: QueueTime = 1_767_225_600_000
 
         var row: ReplayRow {
             ReplayRow(
@@ -211,7 +211,7 @@ import Testing
     ) {
         let error = ConnectionError(.noCredential, "x", cause: cause)
         let outcome = ReplayOutcome(
-            error, method: .post, statuses: RetryPolicy().statuses, now: Kind.now, isReachable: isReachable,
+            error, method: .post, statuses: RetryPolicy().statuses, now: Kind.now.correctWall, isReachable: isReachable,
             isBehindRedirect: false)
         #expect(outcome == .failed(fault, code: "noCredential", message: "x"))
     }

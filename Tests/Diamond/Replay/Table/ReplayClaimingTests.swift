@@ -418,7 +418,7 @@ import Testing
         var draft = try fixture.draft("POST")
         draft.history.unknownSince = fixture.now + 86_400_000
         let (owner, id) = (try fixture.owner(lease: .max / 4), try #require(try fixture.add(draft).id))
-        #expect(try fixture.job(id)?.unknownSince == Date(milliseconds: fixture.now))
+        #expect(try fixture.job(id)?.unknownSince == fixture.now.correctWall.date)
         fixture.now += 86_400_001
         #expect(try fixture.claim(by: owner).isEmpty)
         #expect(try fixture.job(id)?.reason == .keyExpired)
@@ -435,7 +435,7 @@ import Testing
                     job.id, token: job.token, by: owner, after: earlier, on: connection, ledger: &ledger)
             }
             let row = try #require(try fixture.job(id))
-            #expect(hasBegun && row.sentAt == Date(milliseconds: fixture.now) && row.unknownSince == row.sentAt)
+            #expect(hasBegun && row.sentAt == fixture.now.correctWall.date && row.unknownSince == row.sentAt)
         }
     }
 }

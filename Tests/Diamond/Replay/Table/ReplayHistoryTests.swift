@@ -15,8 +15,8 @@ import Testing
     /// old rows may always be deleted.
     private func queue() throws -> ReplayQueue {
         var clock = ReplayClock.system
-        let upSince = Guarded<Int64>(0)
-        clock.now = { [time] in time.milliseconds }
+        let upSince = Guarded<Uptime>(0)
+        clock.now = { [time] in time.wallTime }
         clock.uptime = {
             upSince.withLock { time in
                 time += 3_600_000

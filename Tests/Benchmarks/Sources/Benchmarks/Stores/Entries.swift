@@ -5,8 +5,8 @@ import Foundation
 
 /// Entries like those of an API's responses.
 enum Entries {
-    /// 2025-01-07 08:00:00 UTC, in milliseconds.
-    static let storedAt: Int64 = 1_736_236_800_000
+    /// 2025-01-07 08:00:00 UTC.
+    static let storedAt = WallTime(rawValue: 1_736_236_800_000)
 
     /// - Parameter number: determines the URL, the key and the body.
     static func make(_ number: Int, bodySize: Int = 1024) -> CacheEntry {
@@ -104,7 +104,7 @@ extension CacheEntry {
 
     private func fill(_ entry: inout disk_peer_entry) {
         entry.status = Int64(stored.status)
-        entry.stored_at = stored.storedAt
+        entry.stored_at = stored.storedAt.rawValue
         entry.initial_age = stored.initialAge
         entry.has_lifetime = stored.lifetime != nil
         entry.lifetime = stored.lifetime ?? 0

@@ -49,7 +49,7 @@ private struct Sealed {
         let stored = StoredResponse(
             status: 200, headerBlock: Data(headers.utf8),
             body: Data((0..<bodySize).map { _ in UInt8.random(in: 0x20...0x7E, using: &generator) }),
-            storedAt: 1_736_236_800_000, initialAge: 0, lifetime: 3_600_000, flags: .hasValidator)
+            storedAt: WallTime(rawValue: 1_736_236_800_000), initialAge: 0, lifetime: 3_600_000, flags: .hasValidator)
         return CacheEntry(
             key: key, request: Array("GET\n\(url)\naccept: application/json\n".utf8), url: url, method: "GET",
             stored: stored)

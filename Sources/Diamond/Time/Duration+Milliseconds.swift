@@ -1,5 +1,3 @@
-import Foundation
-
 extension Duration {
     /// The seconds, with millisecond precision.
     var writtenSeconds: Double { Double(milliseconds) / 1000 }
@@ -22,16 +20,5 @@ extension Duration {
         let sum = whole.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
         guard !whole.overflow, !sum.overflow else { return seconds < 0 ? .min : .max }
         return sum.partialValue
-    }
-}
-
-extension Date {
-    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
-
-    /// The milliseconds since 1970, rounded and limited to ±2^53, so that adding durations cannot overflow.
-    package var milliseconds: Int64 {
-        let exact = (timeIntervalSince1970 * 1000).rounded()
-        let furthest = Double(Int64(1) << 53)
-        return Int64(max(-furthest, min(furthest, exact)))
     }
 }
