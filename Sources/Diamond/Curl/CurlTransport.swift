@@ -13,8 +13,10 @@ import DiamondSQLite
 /// request fails with `connectionLost`. A request with ``TransportRequest/needsNewConnection`` reuses no connection.
 /// libcurl before 7.80 offers no such check.
 ///
-/// An upload ends if the server responds with a status of 300 or more before its end. With the header
-/// `Expect: 100-continue`, a body is sent, and its stream is read, after the server has sent a 100, or after a second.
+/// An upload ends if the server responds with a status of 300 or more before its end. With another status, the response
+/// and its bytes are delivered at once, but the end of its body only after that of the upload: libcurl reports the end
+/// of both bodies together, and makes no call at the last chunk. With the header `Expect: 100-continue`, a body is
+/// sent, and its stream is read, after the server has sent a 100, or after a second.
 ///
 /// Limits of libcurl with HTTP/2:
 ///
