@@ -13,7 +13,9 @@ struct ResponsePiece: Sendable {
 }
 
 /// Answers requests on the connection's event loop if fresh responses to them are in memory. A change to a task and
-/// back would take longer than such an answer.
+/// back would take longer than such an answer. Larger bodies than ``WriteBudget/responseLimit``, and those on disk, are
+/// left to the task: it writes them in pieces, reads the disk without holding up other connections of the loop, and the
+/// change is a small part of their time.
 ///
 /// It passes every other request on to the task that serves the connection, and all that follow until the task has
 /// answered: responses have the order of their requests (RFC 9112 section 9.3.2). It belongs to the connection's event
