@@ -113,16 +113,15 @@ import Testing
     func `a statement whose columns have other names is refused, each time`(sql: SQL, message: String) throws {
         let database = try file.open()
         for _ in 0..<2 {
-            let errors = try database.read { (connection) throws(SQLiteError) in
+            let results = try database.read { (connection) throws(SQLiteError) in
                 [
                     Result { () throws(SQLiteError) in _ = try connection.statement(sql, columns: Column.self) },
                     Result { () throws(SQLiteError) in _ = try connection.statement(once: sql, columns: Column.self) },
                 ]
             }
-            for error in errors {
-                #expect(throws: SQLiteError(.schemaMismatch, message, path: file.path, sql: sql.text)) {
-                    try error.get()
-                }
+            for result in results {
+                let error = #expect(throws: SQLiteError.self) { try result.get() }
+                #expect(error?.code == .schemaMismatch && error?.message == message && error?.sql == sql.text)
             }
         }
     }

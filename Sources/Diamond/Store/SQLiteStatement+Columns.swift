@@ -15,6 +15,8 @@ extension SQLiteStatement {
 
     func data(_ column: some SQLiteColumns) -> Data { data(Int32(column.rawValue)) }
 
+    func optionalData(_ column: some SQLiteColumns) -> Data? { isNull(column) ? nil : data(column) }
+
     func withBytes<Result, Failure: Error>(
         _ column: some SQLiteColumns, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

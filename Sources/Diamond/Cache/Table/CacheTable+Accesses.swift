@@ -82,7 +82,7 @@ extension CacheTable {
             """
             SELECT key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes
             FROM access ORDER BY second, id
-            """
+            """, columns: CacheAccess.Column.self
         )
         var accesses: [CacheAccess] = []
         while try statement.step() {
@@ -173,16 +173,26 @@ extension CacheTable {
 }
 
 extension CacheAccess {
+    enum Column: Int, SQLiteColumns {
+        case keyPrefix, bodySize, entrySize, second, kind, uses, shift, passedUses, passedBytes
+
+        fileprivate static let numbers = allCases.dropFirst()
+    }
+
     /// Creates an access from a row; `nil` for values that Diamond never writes.
     fileprivate init?(row: borrowing SQLiteStatement) {
-        let isSensible = (1...8).allSatisfy { CacheTable.times.contains(row.int64($0)) }
+        let isSensible = Column.numbers.allSatisfy { CacheTable.times.contains(row.int64($0)) }
         // Headers are never as large as the largest body.
-        let isOfEntry = row.int64(1) <= CacheTable.largestBody && row.int64(2) <= 2 * CacheTable.largestBody
-        guard isSensible, isOfEntry, row.int64(5) > 0, let kind = Kind(rawValue: row.int64(4)) else { return nil }
+        let isOfEntry =
+            row.int64(Column.bodySize) <= CacheTable.largestBody
+            && row.int64(Column.entrySize) <= 2 * CacheTable.largestBody
+        guard isSensible, isOfEntry, row.int64(Column.uses) > 0, let kind = Kind(rawValue: row.int64(Column.kind))
+        else { return nil }
         self.init(
-            prefix: row.int64(0), bodySize: row.int64(1), entrySize: row.int64(2), second: row.int64(3), kind: kind)
-        uses = row.int64(5)
-        sampling = Sampling(shift: row.int64(6))
-        passed = Passed(uses: row.int64(7), bytes: row.int64(8))
+            prefix: row.int64(Column.keyPrefix), bodySize: row.int64(Column.bodySize),
+            entrySize: row.int64(Column.entrySize), second: row.int64(Column.second), kind: kind)
+        uses = row.int64(Column.uses)
+        sampling = Sampling(shift: row.int64(Column.shift))
+        passed = Passed(uses: row.int64(Column.passedUses), bytes: row.int64(Column.passedBytes))
     }
 }

@@ -190,7 +190,7 @@ extension ReplayJob {
         let details: ReplayDetails
         if let sealing = connection.sealing {
             details = try sealing.details(
-                row.isNull(Column.details) ? nil : row.data(Column.details), of: row.int64(Column.id))
+                row.optionalData(Column.details), of: row.int64(Column.id))
         } else {
             details = ReplayDetails(row)
         }

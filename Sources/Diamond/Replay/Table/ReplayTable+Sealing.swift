@@ -80,7 +80,12 @@ extension ReplayTable {
     // MARK: Jobs
 
     /// The columns of a job that are sealed.
-    private struct SealableJob {
+    struct SealableJob {
+        enum Column: Int, SQLiteColumns {
+            case url, host, identity, orderingKey, tags, metadata, kind, idempotencyKey, uniqueKey, details, digest
+            case request, call
+        }
+
         var details: ReplayDetails
         var sealedDetails: Data?
         var uniqueKey: Data?
@@ -140,25 +145,27 @@ extension ReplayTable {
         let statement = try connection.statement(
             """
             SELECT url, host, identity, ordering_key, tags, metadata, kind, idempotency_key, unique_key, details,
-                digest, (SELECT request FROM payload WHERE job = job.id), (SELECT call FROM payload WHERE job = job.id)
+                digest, (SELECT request FROM payload WHERE job = job.id) AS request,
+                (SELECT call FROM payload WHERE job = job.id) AS call
             FROM job WHERE id = \(id)
-            """
+            """, columns: SealableJob.Column.self
         )
         guard try statement.step() else { return nil }
         var details = ReplayDetails()
-        details.url = statement.text(0)
-        details.host = statement.text(1)
-        details.identity = statement.optionalText(2)
-        details.orderingKey = statement.optionalText(3)
-        details.tags = statement.text(4)
-        details.metadata = statement.text(5)
-        details.kind = statement.optionalText(6)
-        details.idempotencyKey = statement.optionalText(7)
-        details.call = statement.optionalText(12)
+        details.url = statement.text(SealableJob.Column.url)
+        details.host = statement.text(SealableJob.Column.host)
+        details.identity = statement.optionalText(SealableJob.Column.identity)
+        details.orderingKey = statement.optionalText(SealableJob.Column.orderingKey)
+        details.tags = statement.text(SealableJob.Column.tags)
+        details.metadata = statement.text(SealableJob.Column.metadata)
+        details.kind = statement.optionalText(SealableJob.Column.kind)
+        details.idempotencyKey = statement.optionalText(SealableJob.Column.idempotencyKey)
+        details.call = statement.optionalText(SealableJob.Column.call)
         return SealableJob(
-            details: details, sealedDetails: statement.isNull(9) ? nil : statement.data(9),
-            uniqueKey: statement.isNull(8) ? nil : statement.data(8), request: statement.data(11),
-            digest: statement.int64(10))
+            details: details, sealedDetails: statement.optionalData(SealableJob.Column.details),
+            uniqueKey: statement.optionalData(SealableJob.Column.uniqueKey),
+            request: statement.data(SealableJob.Column.request),
+            digest: statement.int64(SealableJob.Column.digest))
     }
 
     private static func update(

@@ -29,7 +29,7 @@ package enum ReplayTable {
         )
         guard try statement.step() else { return nil }
         let row = ReplayRow(statement)
-        let request = statement.isNull(ReplayRow.Column.request) ? Data() : statement.data(ReplayRow.Column.request)
+        let request = statement.data(ReplayRow.Column.request)
         return StoredRow(
             row: row, isIntact: row.checksum == statement.int64(ReplayRow.Column.checksum), request: request)
     }
@@ -210,7 +210,7 @@ extension ReplayRow {
         unknownSince = row.optionalTime(Column.unknownAt)
         status = row.optional(Column.status).map { Int($0.clamped(to: Self.sensible)) }
         serverMayHaveActed = row.int64(Column.mayHaveActed) != 0
-        uniqueKey = row.isNull(Column.uniqueKey) ? nil : row.data(Column.uniqueKey)
+        uniqueKey = row.optionalData(Column.uniqueKey)
         digest = row.int64(Column.digest)
         creates = row.optionalText(Column.creates) ?? ""
     }
