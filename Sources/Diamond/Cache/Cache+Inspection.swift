@@ -44,7 +44,7 @@ extension Cache {
     ///
     /// - Parameters:
     ///   - request: the canonical form of the request.
-    ///   - now: milliseconds since 1970.
+    ///   - now: the current time.
     package func partPreview(
         of key: RequestKey,
         request: [UInt8],

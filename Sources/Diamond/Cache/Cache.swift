@@ -234,7 +234,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the body that are served; `nil` for all of them.
-    ///   - now: milliseconds since 1970; `nil` to read the clock.
+    ///   - now: the current time; `nil` to read the clock.
     package func count(
         _ source: Response.Source,
         of stored: StoredResponse,

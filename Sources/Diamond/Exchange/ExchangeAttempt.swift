@@ -81,7 +81,7 @@ struct ExchangeAttempt: Sendable {
 
     /// Whether the server may have processed the request, without a response that says so.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: the current time.
     func serverMayHaveActed(at now: WallTime) -> Bool {
         switch result {
         case .answered(let status, let headers):

@@ -5,7 +5,7 @@ import Foundation
 /// It is a class so that each step of an exchange stores only a reference.
 final class ExchangeEnvironment: Sendable {
     let transport: any Transport
-    /// The time now, in milliseconds since 1970.
+    /// Returns the current time.
     let now: @Sendable () -> WallTime
     /// The maximum number of bytes of a response's body, for requests without a limit of their own.
     let bodyLimit: Int

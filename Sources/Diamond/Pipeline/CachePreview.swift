@@ -30,7 +30,7 @@ extension CachePreview {
     ///   - stored: the stored response, and its key.
     ///   - form: the canonical form of the request.
     ///   - targets: the targeted fields of a shared cache.
-    ///   - now: milliseconds since 1970.
+    ///   - now: the current time.
     package init(
         repeating stored: (response: StoredResponse, key: RequestKey),
         url: String,

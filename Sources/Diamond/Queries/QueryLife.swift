@@ -28,9 +28,9 @@ struct QueryLife<Value: Sendable>: Sendable {
     struct Answer: Sendable {
         let value: Value
         let response: Response
-        /// The time when the response arrived, in milliseconds since 1970.
+        /// The time when the response arrived.
         let receivedAt: WallTime
-        /// The time when the origin made or confirmed the response, in milliseconds since 1970.
+        /// The time when the origin made or confirmed the response.
         let originTime: WallTime
         /// The failure of the fetch, if the response is a stored one that replaces it.
         var failure: ConnectionError?

@@ -22,7 +22,7 @@ struct RetrySituation: Sendable {
     var isBodyConsumed = false
     /// The time since the first attempt began.
     var elapsed = Duration.zero
-    /// The time now, in milliseconds since 1970; only for responses without a `Date`.
+    /// The current time; only for responses without a `Date`.
     var now: WallTime
     /// Whether the origin's budget pays for a repetition, by ``RetryBudget/canWithdraw(at:)``.
     var hasBudget = true

@@ -15,7 +15,7 @@ package struct CacheInspection: Sendable {
     /// The number of entries with incomplete bodies.
     package private(set) var partials = 0
     let store: Store
-    /// The time of the inspection, in milliseconds since 1970.
+    /// The time of the inspection.
     let now: WallTime
     private(set) var seal: (any CacheSeal)?
     /// The inspected file.
@@ -25,7 +25,7 @@ package struct CacheInspection: Sendable {
     ///
     /// - Parameters:
     ///   - seal: opens the entries of a sealed store, so that their seals are checked, too.
-    ///   - now: the time, in milliseconds since 1970.
+    ///   - now: the current time.
     /// - Throws: ``CacheError`` if the store cannot be read. A malformed file is a finding instead.
     package init(
         of store: Store,

@@ -55,7 +55,7 @@ extension CacheExplanation {
     ///   - engine: an engine with the settings of the program that sends the request. It sends nothing.
     ///   - cache: the engine's cache.
     ///   - sent: the response that the engine has just got to the request; `nil` if it was not sent.
-    ///   - now: milliseconds since 1970.
+    ///   - now: the current time.
     package init(
         of request: Request,
         by engine: Engine,
@@ -79,7 +79,7 @@ extension CacheExplanation {
     /// - Parameters:
     ///   - entry: an entry of the cache.
     ///   - targets: the targeted fields of a shared cache.
-    ///   - now: milliseconds since 1970.
+    ///   - now: the current time.
     /// - Throws: ``CacheError``. The explanation is `nil` if the entry cannot be read.
     package init?(of entry: CacheListing, in cache: Cache, targets: [HTTPField.Name], at now: WallTime) throws {
         guard let form = try cache.canonicalForm(of: entry.key) else { return nil }

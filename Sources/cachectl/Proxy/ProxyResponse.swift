@@ -125,7 +125,7 @@ struct ProxyResponse: Sendable {
 extension HTTPFields {
     /// Whether there is a `Date` that can be read.
     ///
-    /// - Parameter now: milliseconds since 1970; only for years of two digits.
+    /// - Parameter now: the current time; only for years of two digits.
     fileprivate func hasDate(at now: WallTime) -> Bool {
         let dates = self[values: .date]
         guard let date = dates.first, dates.count == 1 else { return false }

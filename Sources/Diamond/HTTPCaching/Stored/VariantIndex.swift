@@ -94,7 +94,7 @@ extension VariantIndex {
 
     /// Returns the stored form.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: the current time.
     func stored(at now: WallTime, kind: CacheKind) -> StoredResponse {
         var headers = HTTPFields(sets.map { HTTPField(name: .vary, value: $0.names.joined(separator: ", ")) })
         headers.add(String(generation, radix: 16), to: Self.generationName)

@@ -138,7 +138,7 @@ final class ResolvedRequest: Sendable {
 
     /// Returns the form in which a stored response answers the request.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: the current time.
     func form(of stored: StoredResponse, at now: WallTime) -> RequestConditions.Form {
         conditions.value?.form(of: stored, now: now) ?? .whole
     }

@@ -26,7 +26,7 @@ struct CacheLookup: Sendable {
     /// Whether the engine is a gateway, which stores bodies with their codings.
     let isGateway: Bool
     let activity: Activity
-    /// The time now, in milliseconds since 1970.
+    /// Returns the current time.
     let now: @Sendable () -> WallTime
 
     /// Returns the next step for a request.
@@ -52,7 +52,7 @@ struct CacheLookup: Sendable {
         }
     }
 
-    /// - Parameter now: the time, in milliseconds since 1970; `nil` for the time now.
+    /// - Parameter now: the current time; `nil` to read the clock.
     func decision(on stored: StoredResponse?, for request: ResolvedRequest, at now: WallTime? = nil) -> CacheDecision {
         CacheDecision(
             now: now ?? self.now(), stored: stored, policy: request.policy, request: request.control.value,

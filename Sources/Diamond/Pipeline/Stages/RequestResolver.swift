@@ -9,7 +9,7 @@ struct RequestResolver: Sendable {
     let invalidations: InvalidationLog
     let time: RequestTime
     let cookies: CookieJar?
-    /// The time now, in milliseconds since 1970.
+    /// Returns the current time.
     let now: @Sendable () -> WallTime
 
     private var date: Date { now().date }

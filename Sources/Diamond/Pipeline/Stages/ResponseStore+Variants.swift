@@ -12,7 +12,7 @@ extension ResponseStore {
     /// Returns the place for a response: the key of its request, or a key of its own if it varies by a header that is
     /// not part of that key.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: the current time.
     func target(of decision: StoreDecision, for context: RequestContext, at now: WallTime) -> Target? {
         context.identity.flatMap { target(of: decision, for: context, under: $0, at: now) }
     }

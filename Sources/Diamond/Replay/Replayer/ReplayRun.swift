@@ -22,7 +22,7 @@ final class ReplayRun: Sendable {
         }
     }
 
-    /// The end of the run, in milliseconds since the boot; `.max` for no limit. It is `nil` for a run that ends only
+    /// The end of the run; `.max` for no limit. It is `nil` for a run that ends only
     /// when it is stopped or canceled.
     let deadline: Uptime?
     /// The number of stops of the replayer before this run.

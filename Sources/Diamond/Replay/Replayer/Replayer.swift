@@ -153,7 +153,7 @@ public final class Replayer: Sendable {
         return await end(of: run, loop: loop)
     }
 
-    /// Converts a date to milliseconds since the boot, so that setting the clock neither ends nor prolongs a run.
+    /// Converts a date to a time of the machine, so that setting the clock neither ends nor prolongs a run.
     private func uptime(at date: Date) -> Uptime {
         guard date != .distantFuture else { return .max }
         return queue.clock.uptime() + WallTime(date).milliseconds(since: queue.clock.now())

@@ -22,9 +22,9 @@ struct ReplayDraft: Hashable, Sendable {
     var kind: String? { policy.kind }
     /// The JSON of the typed call; `nil` if it is not stored.
     var call: String? { policy.call }
-    /// The earliest time at which the job is sent, in milliseconds since 1970; `nil` for now.
+    /// The earliest time at which the job is sent; `nil` for now.
     var runAt: QueueTime?
-    /// The time of expiry, in milliseconds since 1970, if another queue has set it already; `nil` for the time that the
+    /// The time of expiry, if another queue has set it already; `nil` for the time that the
     /// policy sets.
     var expiresAt: QueueTime?
     /// Whether the job itself is held from the start.

@@ -40,7 +40,7 @@ extension ReplayTable {
     /// process sends jobs, or while the queue is held.
     ///
     /// - Parameters:
-    ///   - now: the queue's time, in milliseconds since 1970.
+    ///   - now: the queue's time.
     ///   - uptime: the time since the boot, in milliseconds.
     ///   - owner: an owner that is ignored: its running jobs do not prove that a replayer runs; `nil` for none.
     package static func unsentCount(
