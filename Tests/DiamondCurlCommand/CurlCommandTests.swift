@@ -6,7 +6,7 @@ import Testing
 
 @testable import DiamondCurlCommand
 
-@Suite("A curl command read as a request", .timeLimit(.minutes(5))) struct CurlCommandTests {
+@Suite("A curl command read as a request", .limit(minutes: 5)) struct CurlCommandTests {
     private static func request(_ arguments: String) throws -> Request { try Request(curl: "curl " + arguments) }
 
     @Test(

@@ -210,7 +210,7 @@ extension SplitMix {
 #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
 @Suite(
     "A form, sent by the real curl", .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")),
-    .timeLimit(.minutes(5)))
+    .limit(minutes: 5))
 struct RealCurlFormTests {
     /// Answers with the body it was sent.
     private let server: RawServer

@@ -211,7 +211,7 @@ import Testing
     }
 }
 
-@Suite("A silent transport", .timeLimit(.minutes(5))) struct SilentTransportTests {
+@Suite("A silent transport", .limit(minutes: 5)) struct SilentTransportTests {
     @Test func `ends an exchange when it is canceled`() async throws {
         let transport = StubTransport.silent()
         let task = Task { try await transport.send(TransportRequest(url: "http://h/")) }

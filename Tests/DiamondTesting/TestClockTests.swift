@@ -2,7 +2,7 @@ import DiamondTestSupport
 import DiamondTesting
 import Testing
 
-@Suite("A clock for tests", .timeLimit(.minutes(5))) struct TestClockTests {
+@Suite("A clock for tests", .limit(minutes: 5)) struct TestClockTests {
     private let clock = TestClock()
 
     private func sleep(for duration: Duration) -> Task<Void, any Error> {

@@ -1,4 +1,5 @@
 import Foundation
+package import Testing
 
 /// The length of a test that could go on forever: short in every run, long in `scripts/soak`.
 package enum Effort {
@@ -29,4 +30,12 @@ package enum Effort {
         let given = ProcessInfo.processInfo.environment["DIAMOND_SEED"].flatMap { UInt64($0) }
         return given ?? UInt64.random(in: 0 ... .max)
     }()
+}
+
+extension Trait where Self == TimeLimitTrait {
+    /// Limits the time of each test. The limit is ten times as long in builds with a sanitizer (`DIAMOND_SANITIZED`).
+    package static func limit(minutes: Int) -> Self {
+        let isSanitized = ProcessInfo.processInfo.environment["DIAMOND_SANITIZED"] != nil
+        return .timeLimit(.minutes(isSanitized ? 10 * minutes : minutes))
+    }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import DiamondSQLite
 
 /// The built `cachectl` on store files with extreme values, and values of other types.
-@Suite("cachectl on a store with any value in a column", .timeLimit(.minutes(5))) struct AnyValueTests {
+@Suite("cachectl on a store with any value in a column", .limit(minutes: 5)) struct AnyValueTests {
     let cachectl = Shell()
 
     /// A column, the file with its table, and a value.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A store", .timeLimit(.minutes(10))) struct CrashTests {
+@Suite("A store", .limit(minutes: 10)) struct CrashTests {
     let cachectl = Shell()
 
     @Test func `survives writers that are killed, and never shows a half-written entry`() async throws {

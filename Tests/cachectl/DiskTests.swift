@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "A store on a disk", .enabled(if: SmallDisk.isPossible, "mounting a small disk needs Linux and root"),
-    .timeLimit(.minutes(5)))
+    .limit(minutes: 5))
 struct DiskTests {
     private func withDisk(_ test: (SmallDisk, BuiltTool, String) async throws -> Void) async throws {
         let disk = try await SmallDisk()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl doctor", .timeLimit(.minutes(5))) struct DoctorTests {
+@Suite("cachectl doctor", .limit(minutes: 5)) struct DoctorTests {
     let cachectl = Shell()
 
     private var path: String { cachectl.temporary.directory.path }

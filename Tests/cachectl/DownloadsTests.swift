@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl, and interrupted downloads", .timeLimit(.minutes(5))) struct DownloadsTests {
+@Suite("cachectl, and interrupted downloads", .limit(minutes: 5)) struct DownloadsTests {
     private let cachectl = Shell()
     private let folder = TemporaryFolder()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl, evicting", .timeLimit(.minutes(5))) struct EvictionTests {
+@Suite("cachectl, evicting", .limit(minutes: 5)) struct EvictionTests {
     let cachectl = Shell()
 
     private func fill() async throws {

@@ -3,7 +3,7 @@ import DiamondTesting
 import Foundation
 import Testing
 
-@Suite("cachectl explain", .timeLimit(.minutes(5))) struct ExplainTests {
+@Suite("cachectl explain", .limit(minutes: 5)) struct ExplainTests {
     private let cachectl = Shell()
 
     @Test func `describes the stored response, and what the next send does`() async throws {

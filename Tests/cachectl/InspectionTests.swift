@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl, inspecting a store", .timeLimit(.minutes(5))) struct InspectionTests {
+@Suite("cachectl, inspecting a store", .limit(minutes: 5)) struct InspectionTests {
     let cachectl = Shell()
 
     private func fill() async throws -> String {

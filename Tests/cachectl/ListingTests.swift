@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl list and stats", .timeLimit(.minutes(5))) struct ListingTests {
+@Suite("cachectl list and stats", .limit(minutes: 5)) struct ListingTests {
     let cachectl = Shell()
     /// One time for the whole test, because an hour or a day may begin while it runs.
     private let begin = WallTime.now

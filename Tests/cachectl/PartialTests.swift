@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl with partial bodies", .timeLimit(.minutes(5))) struct PartialTests {
+@Suite("cachectl with partial bodies", .limit(minutes: 5)) struct PartialTests {
     let cachectl = Shell()
 
     /// Stores a complete response and two partial ones: one that a transfer can resume, and one that was abandoned an

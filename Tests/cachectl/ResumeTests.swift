@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A transfer whose process is killed", .timeLimit(.minutes(5))) struct ResumeTests {
+@Suite("A transfer whose process is killed", .limit(minutes: 5)) struct ResumeTests {
     private let cachectl = Shell()
     private static let bytes = Array(Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }))
 

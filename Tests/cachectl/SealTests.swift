@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl, with a sealed store", .timeLimit(.minutes(5))) struct SealTests {
+@Suite("cachectl, with a sealed store", .limit(minutes: 5)) struct SealTests {
     let cachectl = Shell()
     private static let key = Data((0..<32).map { UInt8($0 * 7 + 1) })
     private static let hexadecimal = Hex.text(of: key)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl purge and invalidate", .timeLimit(.minutes(5))) struct SelectionTests {
+@Suite("cachectl purge and invalidate", .limit(minutes: 5)) struct SelectionTests {
     let cachectl = Shell()
 
     private func fill() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl send", .timeLimit(.minutes(5))) struct SendTests {
+@Suite("cachectl send", .limit(minutes: 5)) struct SendTests {
     let cachectl = Shell()
 
     private func cities() async throws -> String { try await SampleServer.shared.base + "/cities" }

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl simulate", .timeLimit(.minutes(5))) struct SimulateTests {
+@Suite("cachectl simulate", .limit(minutes: 5)) struct SimulateTests {
     let cachectl = Shell()
 
     private func fill() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 
 /// A process was stopped in the middle of a transaction, and holds the write lock.
-@Suite("A store with a stopped writer", .timeLimit(.minutes(5))) struct StoppedWriterTests {
+@Suite("A store with a stopped writer", .limit(minutes: 5)) struct StoppedWriterTests {
     let cachectl = Shell()
 
     /// Starts a process that opens a file and stops in the middle of a transaction.

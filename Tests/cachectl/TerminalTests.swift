@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The output of cachectl", .timeLimit(.minutes(5))) struct TerminalTests {
+@Suite("The output of cachectl", .limit(minutes: 5)) struct TerminalTests {
     private let cachectl = Shell()
 
     @Test(arguments: [

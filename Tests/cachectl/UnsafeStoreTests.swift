@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl in an unsafe store", .timeLimit(.minutes(5))) struct UnsafeStoreTests {
+@Suite("cachectl in an unsafe store", .limit(minutes: 5)) struct UnsafeStoreTests {
     private let cachectl = Shell()
     private let folder = TemporaryFolder()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl verify", .timeLimit(.minutes(5))) struct VerifyTests {
+@Suite("cachectl verify", .limit(minutes: 5)) struct VerifyTests {
     let cachectl = Shell()
 
     private func fill() async throws {

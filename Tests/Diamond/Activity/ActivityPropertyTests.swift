@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Random activity of an engine", .timeLimit(.minutes(60))) struct ActivityPropertyTests {
+@Suite("Random activity of an engine", .limit(minutes: 60)) struct ActivityPropertyTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
 

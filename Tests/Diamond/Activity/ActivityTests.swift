@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The activity counter", .timeLimit(.minutes(5))) struct ActivityTests {
+@Suite("The activity counter", .limit(minutes: 5)) struct ActivityTests {
     @Test func `an activity counter counts the end of a token once, however often end is called`() {
         let activity = Activity()
         let first = activity.begin()
@@ -139,7 +139,7 @@ import Testing
     }
 }
 
-@Suite("The changes of an activity", .timeLimit(.minutes(5))) struct ActivityChangesTests {
+@Suite("The changes of an activity", .limit(minutes: 5)) struct ActivityChangesTests {
     @Test func `begin with the present counts`() async {
         let activity = Activity()
         let token = activity.begin()

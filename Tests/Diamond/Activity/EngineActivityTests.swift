@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The activity of an engine", .timeLimit(.minutes(5))) struct EngineActivityTests {
+@Suite("The activity of an engine", .limit(minutes: 5)) struct EngineActivityTests {
     private let server = ManualServer()
     private let clock = TestClock()
     private let temporary = TemporaryStore()

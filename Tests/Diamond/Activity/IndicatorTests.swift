@@ -76,7 +76,7 @@ extension IndicatorLife {
     }
 }
 
-@Suite("The indicator", .timeLimit(.minutes(5))) struct IndicatorTests {
+@Suite("The indicator", .limit(minutes: 5)) struct IndicatorTests {
     private let clock = TestClock()
 
     private func sleeps(_ duration: Duration?) async {

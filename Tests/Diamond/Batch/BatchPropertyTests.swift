@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Random batches", .timeLimit(.minutes(10))) struct BatchPropertyTests {
+@Suite("Random batches", .limit(minutes: 10)) struct BatchPropertyTests {
     private let server = ManualServer()
 
     @Test func `a batch never loses progress, delivers each result once, and ends once`() async {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A batch that is stopped", .timeLimit(.minutes(5))) struct BatchStopTests {
+@Suite("A batch that is stopped", .limit(minutes: 5)) struct BatchStopTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A batch", .timeLimit(.minutes(5))) struct BatchTests {
+@Suite("A batch", .limit(minutes: 5)) struct BatchTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }

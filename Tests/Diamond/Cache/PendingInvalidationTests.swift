@@ -7,7 +7,7 @@ import Testing
 @testable import DiamondInspection
 @testable import DiamondSQLite
 
-@Suite("Pending invalidations", .timeLimit(.minutes(5))) struct PendingInvalidationTests {
+@Suite("Pending invalidations", .limit(minutes: 5)) struct PendingInvalidationTests {
     let temporary = TemporaryStore()
 
     /// Opens a cache that does not check for other processes' changes by itself, and that writes only when it is

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A broadcast", .timeLimit(.minutes(5))) struct BroadcastTests {
+@Suite("A broadcast", .limit(minutes: 5)) struct BroadcastTests {
     @Test func `reaches all listeners, and none that was removed`() {
         let broadcast = Broadcast<Int>()
         let (first, second) = (Guarded<[Int]>([]), Guarded<[Int]>([]))

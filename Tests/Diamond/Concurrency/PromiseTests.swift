@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A promise", .timeLimit(.minutes(5))) struct PromiseTests {
+@Suite("A promise", .limit(minutes: 5)) struct PromiseTests {
     @Test func `delivers its first value to present and later waiters`() async {
         let (early, late) = (Promise<Int>(), Promise<Int>())
         async let value = early.value()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A signal", .timeLimit(.minutes(5))) struct SignalTests {
+@Suite("A signal", .limit(minutes: 5)) struct SignalTests {
     @Test func `resumes its waiter, or else the next wait`() async {
         let signal = Signal()
         signal.wake()

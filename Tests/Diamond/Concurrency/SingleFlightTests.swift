@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A single flight", .timeLimit(.minutes(5))) struct SingleFlightTests {
+@Suite("A single flight", .limit(minutes: 5)) struct SingleFlightTests {
     private typealias Flights = SingleFlight<String, Int, Event>
 
     private enum Event: FlightEvent, Hashable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A set of tasks", .timeLimit(.minutes(5))) struct TaskSetTests {
+@Suite("A set of tasks", .limit(minutes: 5)) struct TaskSetTests {
     private let tasks = TaskSet<String>()
 
     @Test func `a task set settles when all tasks have ended`() async {

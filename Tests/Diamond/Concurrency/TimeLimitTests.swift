@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A time limit", .timeLimit(.minutes(5))) struct TimeLimitTests {
+@Suite("A time limit", .limit(minutes: 5)) struct TimeLimitTests {
     private let clock = TestClock()
 
     @Test func `calls its function when the time is up, and not before`() async {

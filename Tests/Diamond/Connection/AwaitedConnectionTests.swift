@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Connections that were not started when a task waits for their results.
-@Suite("An awaited connection", .timeLimit(.minutes(10))) struct AwaitedConnectionTests {
+@Suite("An awaited connection", .limit(minutes: 10)) struct AwaitedConnectionTests {
     private struct City: Endpoint {
         typealias Output = [Int]
         var id = 1

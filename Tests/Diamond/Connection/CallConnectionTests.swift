@@ -27,7 +27,7 @@ private struct Note: Endpoint {
     }
 }
 
-@Suite("A connection of a typed call", .timeLimit(.minutes(5))) struct CallConnectionTests {
+@Suite("A connection of a typed call", .limit(minutes: 5)) struct CallConnectionTests {
     private func engine(_ status: Int = 200, _ body: String = #"{"token": "t-1"}"#) -> Engine {
         .stub(transport(status, body))
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A canceled wait for a connection", .timeLimit(.minutes(5))) struct CanceledWaitTests {
+@Suite("A canceled wait for a connection", .limit(minutes: 5)) struct CanceledWaitTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }

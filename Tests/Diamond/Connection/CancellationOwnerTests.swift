@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An owner token", .timeLimit(.minutes(10))) struct CancellationOwnerTests {
+@Suite("An owner token", .limit(minutes: 10)) struct CancellationOwnerTests {
     private let server = ManualServer()
     private let calls = Guarded<[String]>([])
 

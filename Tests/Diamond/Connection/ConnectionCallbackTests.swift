@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Callbacks of a connection", .timeLimit(.minutes(10))) struct ConnectionCallbackTests {
+@Suite("Callbacks of a connection", .limit(minutes: 10)) struct ConnectionCallbackTests {
     private let engine = Engine.stub(StubTransport())
 
     @Test(arguments: [false, true]) func `a connection calls its completion block once, before it resumes its waiters`(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A copy of a connection", .timeLimit(.minutes(10))) struct ConnectionCopyTests {
+@Suite("A copy of a connection", .limit(minutes: 10)) struct ConnectionCopyTests {
     private let transport = StubTransport()
 
     private func engine() -> Engine { .stub(transport) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A connection that downloads", .timeLimit(.minutes(5))) struct ConnectionDownloadTests {
+@Suite("A connection that downloads", .limit(minutes: 5)) struct ConnectionDownloadTests {
     typealias Answer = ScriptedServer.Answer
 
     private let folder = TemporaryFolder()

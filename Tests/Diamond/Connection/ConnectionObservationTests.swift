@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Key-value observing of a connection", .timeLimit(.minutes(5))) struct ConnectionObservationTests {
+@Suite("Key-value observing of a connection", .limit(minutes: 5)) struct ConnectionObservationTests {
     @Test func `a connection reports when it is executing, and when it has finished`() async throws {
         let connection = Engine(.init(testing: StubTransport())).connection(for: Request("http://h/"))
         let told = Guarded<Set<String>>([])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A paused connection", .timeLimit(.minutes(5))) struct ConnectionPauseTests {
+@Suite("A paused connection", .limit(minutes: 5)) struct ConnectionPauseTests {
     private let manualServer = ManualServer()
     private let temporary = TemporaryStore()
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The progress of a connection", .timeLimit(.minutes(10))) struct ConnectionProgressTests {
+@Suite("The progress of a connection", .limit(minutes: 10)) struct ConnectionProgressTests {
     private typealias Pieces = AsyncThrowingStream<Data, any Error>
 
     private let temporary = TemporaryStore()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A callback with a result", .timeLimit(.minutes(10))) struct ConnectionResultTests {
+@Suite("A callback with a result", .limit(minutes: 10)) struct ConnectionResultTests {
     private let temporary = TemporaryStore()
     private let queue = DispatchQueue(label: "callbacks")
     private let calls = Guarded<[String]>([])

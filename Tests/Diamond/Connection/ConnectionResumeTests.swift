@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("A connection that is resumed", .timeLimit(.minutes(5))) struct ConnectionResumeTests {
+@Suite("A connection that is resumed", .limit(minutes: 5)) struct ConnectionResumeTests {
     private static let half = 2 << 20
 
     private let temporary = TemporaryStore()

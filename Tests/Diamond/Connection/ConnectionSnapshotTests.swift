@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A snapshot of a connection", .timeLimit(.minutes(10))) struct ConnectionSnapshotTests {
+@Suite("A snapshot of a connection", .limit(minutes: 10)) struct ConnectionSnapshotTests {
     private let server = ManualServer()
 
     private func engine() -> Engine { .stub(server.transport) }

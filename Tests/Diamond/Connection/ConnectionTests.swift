@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A connection", .timeLimit(.minutes(10))) struct ConnectionTests {
+@Suite("A connection", .limit(minutes: 10)) struct ConnectionTests {
     private func engine(_ transport: any Transport = StubTransport()) -> Engine {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = transport

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The gate that connections start through", .timeLimit(.minutes(5))) struct StartGateTests {
+@Suite("The gate that connections start through", .limit(minutes: 5)) struct StartGateTests {
     private struct StopError: Error {}
 
     @Test func `the gate starts a connection of normal priority however many urgent connections arrive`() async throws {

@@ -53,7 +53,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
     }
 }
 
-@Suite("A subclass of a connection", .timeLimit(.minutes(10))) struct SubclassTests {
+@Suite("A subclass of a connection", .limit(minutes: 10)) struct SubclassTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("An engine with a cookie jar", .timeLimit(.minutes(5))) struct EngineCookieTests {
+@Suite("An engine with a cookie jar", .limit(minutes: 5)) struct EngineCookieTests {
     private let temporary = TemporaryStore()
     private let jar = CookieJar()
 

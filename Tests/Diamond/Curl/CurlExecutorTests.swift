@@ -4,7 +4,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("The executor of a transport", .timeLimit(.minutes(5))) struct CurlExecutorTests {
+@Suite("The executor of a transport", .limit(minutes: 5)) struct CurlExecutorTests {
     @Test func `a transport's executor runs tasks on the thread of the exchanges, before and after a wait`()
         async throws
     {

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The framing of a body from libcurl", .timeLimit(.minutes(5))) struct CurlFramingTests {
+@Suite("The framing of a body from libcurl", .limit(minutes: 5)) struct CurlFramingTests {
     private func transport(_ body: (any Transport) async throws -> Void) async throws {
         try await TransportKind.curl.run { transport, _ in try await body(transport) }
     }

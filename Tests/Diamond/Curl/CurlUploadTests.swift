@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("An upload over libcurl that the server refuses", .timeLimit(.minutes(5))) struct CurlUploadTests {
+@Suite("An upload over libcurl that the server refuses", .limit(minutes: 5)) struct CurlUploadTests {
     /// A stream that ends only when it is canceled, after a first piece.
     private static func endlessStream(onRead: @escaping @Sendable () -> Void = {}) -> TransportBody {
         .stream(length: 5_000_000) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A misdirected request", .timeLimit(.minutes(5))) struct MisdirectedRequestTests {
+@Suite("A misdirected request", .limit(minutes: 5)) struct MisdirectedRequestTests {
     /// A server that answers 421 on its first connection, which stays open, and 200 on every other.
     private static func server() throws -> RawServer {
         let count = Guarded(0)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An invalid response on a reused connection", .timeLimit(.minutes(5))) struct ReusedConnectionTests {
+@Suite("An invalid response on a reused connection", .limit(minutes: 5)) struct ReusedConnectionTests {
     /// A server that answers the first request of each connection, and the next with bytes that are no HTTP.
     private let server: RawServer
     private let heads = Guarded(0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A connection during its setup", .timeLimit(.minutes(5))) struct SharedConnectionTests {
+@Suite("A connection during its setup", .limit(minutes: 5)) struct SharedConnectionTests {
     #if AsyncHTTPClient
     @Test(.enabled(if: TLSServer.executable != nil))
     func `requests wait for a connection during its setup, and share it over HTTP/2`() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Diamond
 
 /// An app sends from its main actor, which must stay free to draw.
-@Suite("The actor of the caller", .timeLimit(.minutes(5))) struct CallersActorTests {
+@Suite("The actor of the caller", .limit(minutes: 5)) struct CallersActorTests {
     enum Call: CaseIterable { case send, serial, output, stream, download, key, purge, forget, enqueue, replay }
 
     private let temporary = TemporaryStore()

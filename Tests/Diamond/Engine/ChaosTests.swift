@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 
 /// Servers that misbehave, and callers that cancel, pause and repeat, at the same time.
-@Suite("Chaos of servers, networks and callers", .timeLimit(.minutes(60))) struct ChaosTests {
+@Suite("Chaos of servers, networks and callers", .limit(minutes: 60)) struct ChaosTests {
     private let temporary = TemporaryStore()
     private let recorder = ChaosRecorder()
     private let remains = EngineReferences()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An engine that is closed", .timeLimit(.minutes(5))) struct EngineClosingTests {
+@Suite("An engine that is closed", .limit(minutes: 5)) struct EngineClosingTests {
     private let server = ManualServer()
     private let clock = TestClock()
 
@@ -189,7 +189,7 @@ import Testing
     }
 }
 
-@Suite("An engine that is released", .timeLimit(.minutes(5))) struct EngineReleaseTests {
+@Suite("An engine that is released", .limit(minutes: 5)) struct EngineReleaseTests {
     private let server = ManualServer()
 
     /// `@unchecked Sendable`: set before it is shared.

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("An engine with several users", .timeLimit(.minutes(5))) struct EngineIdentityTests {
+@Suite("An engine with several users", .limit(minutes: 5)) struct EngineIdentityTests {
     private let temporary = TemporaryStore()
     private let transport = StubTransport { request throws(TransportError) in
         .stub(headers: [.cacheControl: "max-age=3600"], body: "for \(request.url) \(request.headers)")
@@ -329,7 +329,7 @@ import Testing
     }
 }
 
-@Suite("The configuration of an engine", .timeLimit(.minutes(5))) struct EngineConfigurationTests {
+@Suite("The configuration of an engine", .limit(minutes: 5)) struct EngineConfigurationTests {
     private let temporary = TemporaryStore()
     private let transport = StubTransport(headers: [.cacheControl: "max-age=3600"])
 

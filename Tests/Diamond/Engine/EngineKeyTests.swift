@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A cached key of a request", .timeLimit(.minutes(5))) struct EngineKeyTests {
+@Suite("A cached key of a request", .limit(minutes: 5)) struct EngineKeyTests {
     private let temporary = TemporaryStore()
 
     private func engine(_ configuration: Engine.Configuration? = nil) -> Engine {

@@ -9,7 +9,7 @@ import Testing
 @testable import Diamond
 
 /// Runs in a process of its own, because it counts everything that the process has.
-@Suite("An engine that was closed and released", .timeLimit(.minutes(10))) struct EngineRemainsTests {
+@Suite("An engine that was closed and released", .limit(minutes: 10)) struct EngineRemainsTests {
     @Test func `a closed and released engine has left no file, socket, thread or task`() async {
         await #expect(processExitsWith: .success) {
             let (server, threads, count) = (try await SampleServer.shared, ProcessUsage.threadCount, 16)

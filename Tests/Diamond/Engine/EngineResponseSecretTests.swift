@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Secrets in responses", .timeLimit(.minutes(5))) struct EngineResponseSecretTests {
+@Suite("Secrets in responses", .limit(minutes: 5)) struct EngineResponseSecretTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An engine", .timeLimit(.minutes(5))) struct EngineTests {
+@Suite("An engine", .limit(minutes: 5)) struct EngineTests {
     let temporary = TemporaryStore()
     let clock = ManualClock()
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Random runs of an engine with several users. The origin server makes every byte of a body say which response it is
 /// from, and an oracle knows which response may reach which user.
-@Suite("Users of one cache", .timeLimit(.minutes(5))) struct EngineUsersTests {
+@Suite("Users of one cache", .limit(minutes: 5)) struct EngineUsersTests {
     /// The settings of a run.
     struct Setting: Sendable, CustomTestStringConvertible {
         let kind: CacheKind

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// The sample API as the articles use it.
-@Suite("The sample API", .timeLimit(.minutes(5))) struct SampleAPITests {
+@Suite("The sample API", .limit(minutes: 5)) struct SampleAPITests {
     private struct Session: Decodable {
         let token: String
         let user: String

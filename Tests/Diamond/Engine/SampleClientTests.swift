@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The program of Tests/SampleClient, run as a user runs it, against a server of its own.
-@Suite("The sample client", .timeLimit(.minutes(5))) struct SampleClientTests {
+@Suite("The sample client", .limit(minutes: 5)) struct SampleClientTests {
     private let folder = TemporaryFolder()
     /// The folder of the store's key.
     private let keys = TemporaryFolder()

@@ -9,7 +9,7 @@ import Testing
 @testable import Diamond
 
 /// The example of the documentation.
-@Suite("An engine and its replayer in a service group", .timeLimit(.minutes(5))) struct ServiceGroupTests {
+@Suite("An engine and its replayer in a service group", .limit(minutes: 5)) struct ServiceGroupTests {
     typealias EngineService = DocumentationTests.EngineService
     typealias ReplayerService = DocumentationTests.ReplayerService
 

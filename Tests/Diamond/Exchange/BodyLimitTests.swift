@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The limit of a response body", .timeLimit(.minutes(5))) struct BodyLimitTests {
+@Suite("The limit of a response body", .limit(minutes: 5)) struct BodyLimitTests {
     private let temporary = TemporaryStore()
 
     private func error(_ limit: Int?, engine bound: Int = 10, _ transport: any Transport, _ url: String) async

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A transfer that breaks", .timeLimit(.minutes(5))) struct BrokenTransferTests {
+@Suite("A transfer that breaks", .limit(minutes: 5)) struct BrokenTransferTests {
     typealias Answer = ScriptedServer.Answer
 
     private let temporary = TemporaryStore()

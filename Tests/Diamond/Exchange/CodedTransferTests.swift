@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A response with a content coding", .timeLimit(.minutes(5))) struct CodedTransferTests {
+@Suite("A response with a content coding", .limit(minutes: 5)) struct CodedTransferTests {
     /// How the body is received.
     enum Reception: CaseIterable { case collected, streamed, downloaded, written }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An exchange", .timeLimit(.minutes(5))) struct ExchangeTests {
+@Suite("An exchange", .limit(minutes: 5)) struct ExchangeTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
     private let wall = ManualClock()

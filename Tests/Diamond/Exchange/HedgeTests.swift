@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Hedged requests", .timeLimit(.minutes(5))) struct HedgeTests {
+@Suite("Hedged requests", .limit(minutes: 5)) struct HedgeTests {
     private let server = ManualServer()
     private let clock = TestClock()
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// A hook may send a request through its own engine, and wait for the response.
-@Suite("Requests from hooks of the same engine", .timeLimit(.minutes(5))) struct HookTests {
+@Suite("Requests from hooks of the same engine", .limit(minutes: 5)) struct HookTests {
     /// The engine that the hooks send through.
     private final class EngineReference: Sendable {
         private let engine = Guarded<Engine?>(nil)

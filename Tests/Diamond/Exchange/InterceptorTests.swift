@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An interceptor", .timeLimit(.minutes(5))) struct InterceptorTests {
+@Suite("An interceptor", .limit(minutes: 5)) struct InterceptorTests {
     private struct Refused: Error {}
 
     /// An interceptor that calls its closures.

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The removal of nulls", .timeLimit(.minutes(5))) struct NullRemovalTests {
+@Suite("The removal of nulls", .limit(minutes: 5)) struct NullRemovalTests {
     private struct City: Decodable, Sendable, Hashable {
         var name = "nameless"
         var tags: [String?] = []

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(30)))
+    @Test(.limit(minutes: 30))
     func `reads an accepted value back, for inputs changed at random`() throws {
         var changes = try #require(InputChanges(of: Self.inputs, random: SplitMix(state: Effort.seed)))
         for _ in 0..<Effort.rounds(20_000, soaking: 5_000_000) {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A transport over the app's HTTPClient", .timeLimit(.minutes(5))) struct HTTPClientTransportTests {
+@Suite("A transport over the app's HTTPClient", .limit(minutes: 5)) struct HTTPClientTransportTests {
     private static func run(
         redirects: HTTPClient.Configuration.RedirectConfiguration = .disallow,
         decompression: HTTPClient.Decompression = .disabled,
@@ -114,7 +114,7 @@ import Testing
     }
 }
 
-@Suite("A transport over its own HTTPClient", .timeLimit(.minutes(5))) struct OwnHTTPClientTests {
+@Suite("A transport over its own HTTPClient", .limit(minutes: 5)) struct OwnHTTPClientTests {
     @Test(arguments: [(HTTPRequest.Method.head, "200 OK"), (.head, "304 Not Modified"), (.get, "304 Not Modified")])
     func `accepts a coding field of a response without a body`(
         method: HTTPRequest.Method, status: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The message of a refused response", .timeLimit(.minutes(5))) struct SecretValuesTests {
+@Suite("The message of a refused response", .limit(minutes: 5)) struct SecretValuesTests {
     /// A request with a secret, the text by which a server repeats it, and that text in the message.
     struct Row: Sendable, CustomTestStringConvertible {
         var request: Request

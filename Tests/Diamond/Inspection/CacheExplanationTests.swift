@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The explanation of a request", .timeLimit(.minutes(5))) struct CacheExplanationTests {
+@Suite("The explanation of a request", .limit(minutes: 5)) struct CacheExplanationTests {
     private let temporary = TemporaryStore()
     private let now = Guarded<WallTime>(1_000_000_000_000)
 

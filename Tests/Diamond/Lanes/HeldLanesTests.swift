@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// The engines of a store send no requests of a lane that is held there, in any process, before and after a restart.
-@Suite("Lanes held in a store", .timeLimit(.minutes(5))) struct HeldLanesTests {
+@Suite("Lanes held in a store", .limit(minutes: 5)) struct HeldLanesTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
 

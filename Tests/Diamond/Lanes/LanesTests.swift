@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The lanes of an engine", .timeLimit(.minutes(10))) struct LanesTests {
+@Suite("The lanes of an engine", .limit(minutes: 10)) struct LanesTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Serial lanes", .timeLimit(.minutes(10))) struct SerialLanesTests {
+@Suite("Serial lanes", .limit(minutes: 10)) struct SerialLanesTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Refresh of a refused credential", .timeLimit(.minutes(5))) struct CredentialRefreshTests {
+@Suite("Refresh of a refused credential", .limit(minutes: 5)) struct CredentialRefreshTests {
     /// Returns one token, and the next one after each refresh.
     private final class StubRefreshProvider: RefreshableCredentialProvider {
         struct Refused: Error {}

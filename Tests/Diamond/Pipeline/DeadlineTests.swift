@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// A deadline of ten seconds, whatever the time is spent on.
-@Suite("The deadline of a request", .timeLimit(.minutes(5))) struct DeadlineTests {
+@Suite("The deadline of a request", .limit(minutes: 5)) struct DeadlineTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
     private let callers = JoinedCallers()

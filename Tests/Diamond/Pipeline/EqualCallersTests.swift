@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Callers of equal requests", .timeLimit(.minutes(5))) struct EqualCallersTests {
+@Suite("Callers of equal requests", .limit(minutes: 5)) struct EqualCallersTests {
     private let temporary = TemporaryStore()
     private let callers = JoinedCallers()
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// App code waits at a gate that cancellation does not open.
-@Suite("App code that does not return", .timeLimit(.minutes(5))) struct HookDeadlineTests {
+@Suite("App code that does not return", .limit(minutes: 5)) struct HookDeadlineTests {
     /// Where the app code is called.
     enum HookPlace: CaseIterable { case adapt, adaptAlone, identity, identityOfStream, identityOfKept, secret, prepare }
 

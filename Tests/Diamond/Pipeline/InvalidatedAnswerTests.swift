@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// RFC 9111 section 4.4: a response from before a change must not be served after the change.
-@Suite("A response invalidated while under way", .timeLimit(.minutes(5))) struct InvalidatedAnswerTests {
+@Suite("A response invalidated while under way", .limit(minutes: 5)) struct InvalidatedAnswerTests {
     typealias Change = @Sendable (Engine, RequestKey) async throws -> Void
 
     private let server = ManualServer()

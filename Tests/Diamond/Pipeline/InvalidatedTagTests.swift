@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The tags that a request invalidates", .timeLimit(.minutes(5))) struct InvalidatedTagTests {
+@Suite("The tags that a request invalidates", .limit(minutes: 5)) struct InvalidatedTagTests {
     private let fixture = ReplayFixture()
 
     private static func cities(_ tag: String = "cities") -> Request {

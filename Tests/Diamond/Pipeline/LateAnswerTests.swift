@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// RFC 9111 section 4: if several responses can be used, the most recent one is used.
-@Suite("Responses of different age", .timeLimit(.minutes(5))) struct LateAnswerTests {
+@Suite("Responses of different age", .limit(minutes: 5)) struct LateAnswerTests {
     /// The age by the `Date` field in seconds, and the `Cache-Control` field.
     typealias Answer = (age: Int64, control: String)
 

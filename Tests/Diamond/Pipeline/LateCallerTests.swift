@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A caller that joins a shared exchange late", .timeLimit(.minutes(5))) struct LateCallerTests {
+@Suite("A caller that joins a shared exchange late", .limit(minutes: 5)) struct LateCallerTests {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
     private let callers = JoinedCallers()

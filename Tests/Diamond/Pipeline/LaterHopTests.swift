@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// A server has answered `/start` with a redirect, and nothing was sent to the target of the redirect.
-@Suite("An unsent hop after a sent one", .timeLimit(.minutes(5))) struct LaterHopTests {
+@Suite("An unsent hop after a sent one", .limit(minutes: 5)) struct LaterHopTests {
     /// What keeps the hop from being sent.
     enum Obstacle: String, CaseIterable {
         case cannotConnect, cannotResolveHost, tlsFailed, certificateRejected, badURL, badSettings, closed, circuitOpen,

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// RFC 9111 section 4: the most recent response is used, whichever process has stored it.
-@Suite("A response that another one has overtaken", .timeLimit(.minutes(5))) struct OvertakenAnswerTests {
+@Suite("A response that another one has overtaken", .limit(minutes: 5)) struct OvertakenAnswerTests {
     /// An answer, by its number: its `Date` in seconds after the first, and its `Vary`.
     struct Answer: Sendable {
         let date: Int64

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A confirmation under way while its entry is pinned", .timeLimit(.minutes(5))) struct PinnedConfirmationTests {
+@Suite("A confirmation under way while its entry is pinned", .limit(minutes: 5)) struct PinnedConfirmationTests {
     @Test(arguments: [false, true])
     func `a confirmation keeps its entry pinned or unpinned as the app has set it`(isPinned: Bool) async throws {
         let (temporary, clock, checkpoint) = (TemporaryStore(), ManualClock(), Checkpoint())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The lock of a partial response", .timeLimit(.minutes(5))) struct ResumeLockTests {
+@Suite("The lock of a partial response", .limit(minutes: 5)) struct ResumeLockTests {
     private let locks = ResumeLocks()
 
     private func lock(_ number: UInt8 = 1) -> ResumeLock {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A shared exchange", .timeLimit(.minutes(5))) struct SharedExchangeTests {
+@Suite("A shared exchange", .limit(minutes: 5)) struct SharedExchangeTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
     private let callers = JoinedCallers()

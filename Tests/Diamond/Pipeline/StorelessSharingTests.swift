@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A shared exchange of an engine without a store", .timeLimit(.minutes(5))) struct StorelessSharingTests {
+@Suite("A shared exchange of an engine without a store", .limit(minutes: 5)) struct StorelessSharingTests {
     private let server = ManualServer()
     private static let url = "http://h/cities"
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 
 /// Task-local values, such as a trace, belong to the caller alone.
-@Suite("Task-local values of a caller", .timeLimit(.minutes(5))) struct TaskLocalTests {
+@Suite("Task-local values of a caller", .limit(minutes: 5)) struct TaskLocalTests {
     @TaskLocal private static var caller = "nobody"
 
     private let temporary = TemporaryStore()

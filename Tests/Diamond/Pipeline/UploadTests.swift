@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Uploads of bodies made on the way", .timeLimit(.minutes(5))) struct UploadTests {
+@Suite("Uploads of bodies made on the way", .limit(minutes: 5)) struct UploadTests {
     /// The body received with each request; `nil` where there was none.
     private let arrived = Guarded<[String?]>([])
     /// The number of times the source was read.

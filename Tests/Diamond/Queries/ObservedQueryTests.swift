@@ -8,7 +8,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An observable query", .timeLimit(.minutes(5))) @MainActor struct ObservedQueryTests {
+@Suite("An observable query", .limit(minutes: 5)) @MainActor struct ObservedQueryTests {
     private let server = VersionServer()
 
     @Test func `has the newest state while it runs, and keeps the last state`() async throws {

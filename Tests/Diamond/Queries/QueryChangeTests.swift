@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A query that time, the network and others change", .timeLimit(.minutes(5))) struct QueryChangeTests {
+@Suite("A query that time, the network and others change", .limit(minutes: 5)) struct QueryChangeTests {
     private let fixture = QueryFixture()
 
     @Test func `a query is fetched again after the shortest interval of its observers`() async {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Observers of a query", .timeLimit(.minutes(5))) struct QueryObserverTests {
+@Suite("Observers of a query", .limit(minutes: 5)) struct QueryObserverTests {
     private let fixture = QueryFixture()
 
     @Test func `observers of one query share its fetches, and a late observer gets the current state`() async throws {

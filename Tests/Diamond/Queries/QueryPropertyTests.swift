@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Random queries", .timeLimit(.minutes(10))) struct QueryPropertyTests {
+@Suite("Random queries", .limit(minutes: 10)) struct QueryPropertyTests {
     @Test func `an observer gets no older value after a newer value, and always gets the last value`() async throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(25, soaking: 1000) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An observed query", .timeLimit(.minutes(5))) struct QueryTests {
+@Suite("An observed query", .limit(minutes: 5)) struct QueryTests {
     private let fixture = QueryFixture()
 
     @Test func `a query gives the stored value, then the server's value`() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The charset of a response", .timeLimit(.minutes(5))) struct CharsetTests {
+@Suite("The charset of a response", .limit(minutes: 5)) struct CharsetTests {
     private struct City: Decodable, Hashable {
         let name: String
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondSQLite
 
 /// Extreme values, and values of other types, in each column of a store's files. No operation may end the process.
-@Suite("A column with any value", .timeLimit(.minutes(15))) struct AnyValueTests {
+@Suite("A column with any value", .limit(minutes: 15)) struct AnyValueTests {
     /// Writes a value into a column.
     ///
     /// - Returns: `false` if the schema refuses the value.

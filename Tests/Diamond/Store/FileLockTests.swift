@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// A lock belongs to an open file description, so that a test can hold locks like those of several processes.
-@Suite("The lock of a store", .timeLimit(.minutes(5))) struct FileLockTests {
+@Suite("The lock of a store", .limit(minutes: 5)) struct FileLockTests {
     let temporary = TemporaryStore()
 
     /// A lock that is held, and never released.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A download sink", .timeLimit(.minutes(5))) struct DownloadSinkTests {
+@Suite("A download sink", .limit(minutes: 5)) struct DownloadSinkTests {
     typealias Answer = ScriptedServer.Answer
 
     private static let calls = ["begin 200", "write", "finish"]

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A download", .timeLimit(.minutes(5))) struct DownloadTests {
+@Suite("A download", .limit(minutes: 5)) struct DownloadTests {
     typealias Answer = ScriptedServer.Answer
 
     private let folder = TemporaryFolder()

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Downloads into files that an engine did not end, and that the next one continues.
-@Suite("An interrupted download", .timeLimit(.minutes(5))) struct InterruptedDownloadTests {
+@Suite("An interrupted download", .limit(minutes: 5)) struct InterruptedDownloadTests {
     private let folder = TemporaryFolder()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("JSON values on lines", .timeLimit(.minutes(5))) struct JSONLinesTests {
+@Suite("JSON values on lines", .limit(minutes: 5)) struct JSONLinesTests {
     private struct City: Decodable, Hashable { let name: String }
 
     private func values(

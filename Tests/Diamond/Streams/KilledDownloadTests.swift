@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A download whose process is killed", .timeLimit(.minutes(10))) struct KilledDownloadTests {
+@Suite("A download whose process is killed", .limit(minutes: 10)) struct KilledDownloadTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
     private var file: URL { folder.url.appending(path: "cities.zip") }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A transfer whose process is killed", .timeLimit(.minutes(5))) struct KilledTransferTests {
+@Suite("A transfer whose process is killed", .limit(minutes: 5)) struct KilledTransferTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
     private static let body = Data.noise(8 << 20)

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Downloads into files with a sealed store.
-@Suite("A download with a sealed store", .timeLimit(.minutes(5))) struct SealedDownloadTests {
+@Suite("A download with a sealed store", .limit(minutes: 5)) struct SealedDownloadTests {
     private let folder = TemporaryFolder()
     private let temporary = TemporaryStore()
     private var file: URL { folder.url.appending(path: "cities-marker.zip") }

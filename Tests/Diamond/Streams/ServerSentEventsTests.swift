@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Server-sent events", .timeLimit(.minutes(5))) struct ServerSentEventsTests {
+@Suite("Server-sent events", .limit(minutes: 5)) struct ServerSentEventsTests {
     typealias Answer = ScriptedServer.Answer
 
     private let clock = TestClock()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A shared stream", .timeLimit(.minutes(5))) struct SharedStreamTests {
+@Suite("A shared stream", .limit(minutes: 5)) struct SharedStreamTests {
     private let isAnswering = Gate()
     private let folder = TemporaryFolder()
     /// The number of requests to the server.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Stored bodies of streams and downloads", .timeLimit(.minutes(5))) struct StoredBodyTests {
+@Suite("Stored bodies of streams and downloads", .limit(minutes: 5)) struct StoredBodyTests {
     typealias Answer = ScriptedServer.Answer
 
     /// The ways to request a body without collecting it.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A large stored body", .timeLimit(.minutes(5))) final class StoredPiecesTests {
+@Suite("A large stored body", .limit(minutes: 5)) final class StoredPiecesTests {
     typealias Answer = ScriptedServer.Answer
 
     private let temporary = TemporaryStore()

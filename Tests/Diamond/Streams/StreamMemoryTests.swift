@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "A streamed body of 100 MiB", .serialized,
     .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
-    .timeLimit(.minutes(5))) struct StreamMemoryTests
+    .limit(minutes: 5)) struct StreamMemoryTests
 {
     private static let count = 100 << 20
     private let folder = TemporaryFolder()

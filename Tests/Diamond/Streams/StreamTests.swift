@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A streamed response", .timeLimit(.minutes(5))) struct StreamTests {
+@Suite("A streamed response", .limit(minutes: 5)) struct StreamTests {
     private let temporary = TemporaryStore()
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A proxy", .timeLimit(.minutes(5))) struct ProxyTests {
+@Suite("A proxy", .limit(minutes: 5)) struct ProxyTests {
     private struct PasswordProvider: CredentialProvider {
         var secrets: [String: String] = [:]
         func secret(_ name: String, for identity: String?) async throws -> String? { secrets[name] }

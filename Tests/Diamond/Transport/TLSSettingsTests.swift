@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("TLS settings", .timeLimit(.minutes(5))) struct TLSSettingsTests {
+@Suite("TLS settings", .limit(minutes: 5)) struct TLSSettingsTests {
     private let missing = URL(filePath: "/nowhere/roots.pem")
     private let folder = TemporaryFolder()
 
@@ -102,7 +102,7 @@ import Testing
 }
 
 #if Curl && os(Linux)
-@Suite("A server over TLS", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct TLSServerTests {
+@Suite("A server over TLS", .limit(minutes: 5), .enabled(if: TLSServer.executable != nil)) struct TLSServerTests {
     private func status(
         of server: TLSServer,
         asProxy isProxy: Bool = false,

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A canceled exchange", .timeLimit(.minutes(5))) struct TransportCancelTests {
+@Suite("A canceled exchange", .limit(minutes: 5)) struct TransportCancelTests {
     /// A server that signals when a request has arrived and when its client has gone.
     private struct ObservedServer {
         let hasCome = Gate()

@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("A closed transport", .timeLimit(.minutes(5))) struct TransportCloseTests {
+@Suite("A closed transport", .limit(minutes: 5)) struct TransportCloseTests {
     @Test(arguments: TransportKind.allCases)
     func `sends nothing`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
@@ -74,7 +74,7 @@ import Testing
 
 #if Curl && os(Linux)
 /// Runs alone, because it counts the threads of the process.
-@Suite("The thread of a transport", .serialized, .timeLimit(.minutes(5))) struct TransportThreadTests {
+@Suite("The thread of a transport", .serialized, .limit(minutes: 5)) struct TransportThreadTests {
     @Test(arguments: [true, false])
     func `ends with it`(isClosed: Bool) async throws {
         let server = try await SampleServer.shared

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A failed exchange", .timeLimit(.minutes(5))) struct TransportFailureTests {
+@Suite("A failed exchange", .limit(minutes: 5)) struct TransportFailureTests {
     @Test(arguments: TransportKind.allCases)
     func `a refused connection is an error that says the request was not sent`(kind: TransportKind) async throws {
         try await kind.run { transport, server in

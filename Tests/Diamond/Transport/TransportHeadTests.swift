@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The head of a response", .timeLimit(.minutes(5))) struct TransportHeadTests {
+@Suite("The head of a response", .limit(minutes: 5)) struct TransportHeadTests {
     @Test(arguments: TransportKind.allCases, [200, 201, 204, 304, 400, 401, 404, 418, 500, 503, 599])
     func `a response head has any status`(kind: TransportKind, code: Int) async throws {
         try await kind.run { transport, server in

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import HTTPTypes
 import Testing
 
-@Suite("A name lookup that hangs", .timeLimit(.minutes(5))) struct TransportLookUpTests {
+@Suite("A name lookup that hangs", .limit(minutes: 5)) struct TransportLookUpTests {
     @Test(arguments: TransportKind.allCases)
     func `a hanging lookup ends at once when its exchange is canceled, and does not block other exchanges`(
         kind: TransportKind

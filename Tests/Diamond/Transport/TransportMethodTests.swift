@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A request on the wire", .timeLimit(.minutes(5))) struct TransportMethodTests {
+@Suite("A request on the wire", .limit(minutes: 5)) struct TransportMethodTests {
     private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options, .trace, .query]
 
     /// The server receives the fields that were set, and the one for codings that the transport decodes.

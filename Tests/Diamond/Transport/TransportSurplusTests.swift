@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A connection with bytes that no request has asked for", .timeLimit(.minutes(5))) struct TransportSurplusTests {
+@Suite("A connection with bytes that no request has asked for", .limit(minutes: 5)) struct TransportSurplusTests {
     /// A response, and the bytes that follow it.
     struct Surplus: Sendable, CustomTestStringConvertible {
         var method = HTTPRequest.Method.get

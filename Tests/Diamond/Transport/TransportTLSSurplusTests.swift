@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A reused connection over TLS", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
+@Suite("A reused connection over TLS", .limit(minutes: 5), .enabled(if: TLSServer.executable != nil))
 struct TransportTLSSurplusTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"
 

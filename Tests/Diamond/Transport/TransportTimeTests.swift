@@ -8,7 +8,7 @@ import Testing
 /// another test would count as a standstill.
 @Suite(
     "The timeout of a transport", .serialized,
-    .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(5)))
+    .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .limit(minutes: 5))
 struct TransportTimeTests {
     private static let timeout = Duration.milliseconds(300)
     /// For exchanges that must not time out: longer than a busy machine ever stands still.

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("The version of TLS", .timeLimit(.minutes(5))) struct TransportVersionTests {
+@Suite("The version of TLS", .limit(minutes: 5)) struct TransportVersionTests {
     @Test(arguments: TransportKind.allCases)
     func `the least version of TLS is 1.2 by default`(kind: TransportKind) async throws {
         let hello = Guarded<[UInt8]>([])

@@ -6,7 +6,7 @@ import Testing
 
 /// Objects of a user who has signed out.
 @ModelActor
-@Suite("The identities of a context", .timeLimit(.minutes(5))) struct ContextIdentitiesTests {
+@Suite("The identities of a context", .limit(minutes: 5)) struct ContextIdentitiesTests {
     private let api = QueuedAPI()
 
     /// A call of a class at an origin for an identity, and whether the context may have its objects.

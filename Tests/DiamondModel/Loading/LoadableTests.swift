@@ -91,7 +91,7 @@ private final class Source: Sendable {
 }
 
 @ModelActor
-@Suite("A loadable object", .timeLimit(.minutes(5))) struct LoadableTests {
+@Suite("A loadable object", .limit(minutes: 5)) struct LoadableTests {
     private let source = Source()
     private let forecast: Weather
     private var now = Date(timeIntervalSince1970: 1_000_000)

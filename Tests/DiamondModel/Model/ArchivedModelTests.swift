@@ -1,12 +1,13 @@
 import Diamond
 import DiamondModel
 import DiamondSQLite
+import DiamondTestSupport
 import Foundation
 import Testing
 
 /// Archives that another run of the program reads and takes into a context, and what the server has confirmed.
 @ModelActor
-@Suite("An archived model", .timeLimit(.minutes(5))) struct ArchivedModelTests {
+@Suite("An archived model", .limit(minutes: 5)) struct ArchivedModelTests {
     private func archived<Value: Codable>(_ value: Value) throws -> Value {
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }

@@ -1,13 +1,14 @@
 import Diamond
 import DiamondModel
 import DiamondSQLite
+import DiamondTestSupport
 import Foundation
 import Observation
 import Testing
 
 /// Values that are derived from several properties, from the state of the sync, or from the position in a list.
 @ModelActor
-@Suite("The observation of derived values", .timeLimit(.minutes(5))) struct DerivedObservationTests {
+@Suite("The observation of derived values", .limit(minutes: 5)) struct DerivedObservationTests {
     /// Returns whether a change is reported to an observer of a value.
     private func isNoticed<Value: Equatable>(
         _ read: () -> Value, _ change: () async throws -> Void

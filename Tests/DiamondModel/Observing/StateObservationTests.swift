@@ -10,7 +10,7 @@ import Testing
 
 /// `isNew`, `isDirty`, `hasQueuedSaves` and `saveState`, which change without a property.
 @ModelActor
-@Suite("The observation of states", .timeLimit(.minutes(5))) struct StateObservationTests {
+@Suite("The observation of states", .limit(minutes: 5)) struct StateObservationTests {
     private let api = QueuedAPI()
 
     /// Counts how often a value that is read again after each change has changed.

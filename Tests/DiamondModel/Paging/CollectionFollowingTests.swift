@@ -1,10 +1,11 @@
 import Diamond
 import DiamondModel
 import DiamondSQLite
+import DiamondTestSupport
 import Testing
 
 @ModelActor
-@Suite("A collection that follows a query", .timeLimit(.minutes(5))) struct CollectionFollowingTests {
+@Suite("A collection that follows a query", .limit(minutes: 5)) struct CollectionFollowingTests {
     private let answers = Guarded<[StubAPI.Answer]>([])
 
     private func api() -> StubAPI {

@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 @ModelActor
-@Suite("The loading of a collection", .timeLimit(.minutes(5))) struct CollectionLoadingTests {
+@Suite("The loading of a collection", .limit(minutes: 5)) struct CollectionLoadingTests {
     private func row(_ id: Int, stars: Int = 0) -> JSONValue {
         ["id": JSONValue(id), "text": "x", "stars": JSONValue(stars)]
     }

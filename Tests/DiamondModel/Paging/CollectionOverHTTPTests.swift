@@ -8,7 +8,7 @@ import Testing
 
 /// Collections over a real server, a real transport and a real store.
 @ModelActor
-@Suite("A collection loaded over HTTP", .timeLimit(.minutes(5))) struct CollectionOverHTTPTests {
+@Suite("A collection loaded over HTTP", .limit(minutes: 5)) struct CollectionOverHTTPTests {
     private let temporary = TemporaryStore()
 
     private func engine(_ server: SampleServer) -> Engine {

@@ -9,7 +9,7 @@ import Testing
 /// Long pages are applied in pieces, each with an exact change set. Other work of the isolation domain runs between
 /// them.
 @ModelActor
-@Suite("The application of a page", .timeLimit(.minutes(5))) struct PageApplicationTests {
+@Suite("The application of a page", .limit(minutes: 5)) struct PageApplicationTests {
     private nonisolated static func text(_ ids: some Sequence<Int>, text: String = "x") -> String {
         "[\(ids.map { "{\"id\":\($0),\"text\":\"\(text)\"}" }.joined(separator: ","))]"
     }

@@ -1,4 +1,5 @@
 import Diamond
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import Testing
@@ -7,7 +8,7 @@ import Testing
 
 /// Long pages that are applied at once are read in pieces, between which other work of the isolation domain runs.
 @ModelActor
-@Suite("The preparation of a page", .timeLimit(.minutes(5))) struct PagePreparationTests {
+@Suite("The preparation of a page", .limit(minutes: 5)) struct PagePreparationTests {
     private nonisolated static func text(_ ids: Range<Int>, text: String = "x") -> String {
         "[\(ids.map { "{\"id\":\($0),\"text\":\"\(text)\"}" }.joined(separator: ","))]"
     }

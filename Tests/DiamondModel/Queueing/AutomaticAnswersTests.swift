@@ -5,7 +5,7 @@ import Testing
 
 /// Contexts of an engine that sends the jobs of its queue itself.
 @ModelActor
-@Suite("Answers that a context applies by itself", .timeLimit(.minutes(5))) struct AutomaticAnswersTests {
+@Suite("Answers that a context applies by itself", .limit(minutes: 5)) struct AutomaticAnswersTests {
     private let api = QueuedAPI()
 
     /// A note with a change that waits, in a program whose network is back.

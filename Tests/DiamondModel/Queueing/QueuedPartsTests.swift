@@ -5,7 +5,7 @@ import Testing
 
 /// Queued changes of nested objects, collections and values that hold objects.
 @ModelActor
-@Suite("Queued changes of an object's parts", .timeLimit(.minutes(5))) struct QueuedPartsTests {
+@Suite("Queued changes of an object's parts", .limit(minutes: 5)) struct QueuedPartsTests {
     private let api = QueuedAPI()
 
     @Test(arguments: OrderPart.allCases)

@@ -8,7 +8,7 @@ import Testing
 
 /// Saves that wait in the queue, through restarts of the program.
 @ModelActor
-@Suite("A queued save", .timeLimit(.minutes(5))) struct QueuedSaveTests {
+@Suite("A queued save", .limit(minutes: 5)) struct QueuedSaveTests {
     private let api = QueuedAPI()
 
     private func newNote(_ program: QueuedAPI.Program) throws -> Note {

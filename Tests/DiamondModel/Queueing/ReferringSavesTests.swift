@@ -9,7 +9,7 @@ import Testing
 
 /// Queued saves of objects that refer to objects without a server id.
 @ModelActor
-@Suite("Saves that refer to new objects", .timeLimit(.minutes(5))) struct ReferringSavesTests {
+@Suite("Saves that refer to new objects", .limit(minutes: 5)) struct ReferringSavesTests {
     private let api = QueuedAPI()
 
     private func newErrand(_ program: QueuedAPI.Program, _ title: String = "shop") throws -> Errand {

@@ -8,7 +8,7 @@ import Testing
 
 /// Objects show what waits in the queue, however they become live, in a program that was started again.
 @ModelActor
-@Suite("Waiting changes of an object", .timeLimit(.minutes(5))) struct WaitingChangesTests {
+@Suite("Waiting changes of an object", .limit(minutes: 5)) struct WaitingChangesTests {
     /// A way by which an object becomes live.
     nonisolated enum Way: String, CaseIterable, Sendable {
         case page, search, load, json, merge, upsert, nested, archive, queuedModels

@@ -31,7 +31,7 @@ private final class Profile {
 }
 
 @ModelActor
-@Suite("A remote value", .timeLimit(.minutes(5))) struct RemoteValueTests {
+@Suite("A remote value", .limit(minutes: 5)) struct RemoteValueTests {
     private func images(
         capacity: Int = 1_000, store: TemporaryStore? = nil, _ answer: @escaping @Sendable (String) async -> String
     ) -> (loader: ResourceLoader<Picture>, asked: Guarded<[String]>, engine: Engine) {

@@ -78,7 +78,7 @@ final class Measurement: Model {
 
 /// Values whose JSON has less precision than the property.
 @ModelActor
-@Suite("Saved values that JSON rounds", .timeLimit(.minutes(5))) struct CodecPrecisionTests {
+@Suite("Saved values that JSON rounds", .limit(minutes: 5)) struct CodecPrecisionTests {
     private let api = QueuedAPI()
 
     private nonisolated static let modes: [SaveMode] = [.optimistic, .wait, .queued, .queuedInBackground]

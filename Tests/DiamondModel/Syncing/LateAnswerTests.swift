@@ -8,7 +8,7 @@ import Testing
 
 /// Responses in another order than their calls, and changes by the user before they arrive.
 @ModelActor
-@Suite("Late answers", .timeLimit(.minutes(5))) struct LateAnswerTests {
+@Suite("Late answers", .limit(minutes: 5)) struct LateAnswerTests {
     /// An API that answers each call when the test says so.
     private final class Held: Sendable {
         private let gates = Guarded<[String: Gate]>([:])

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 @ModelActor
-@Suite("The save of a model", .timeLimit(.minutes(5))) struct ModelSavingTests {
+@Suite("The save of a model", .limit(minutes: 5)) struct ModelSavingTests {
     /// Retains the contexts of the tests, because models do not.
     private final class Contexts {
         var all: [ModelContext] = []

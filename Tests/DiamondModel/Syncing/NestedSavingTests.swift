@@ -7,7 +7,7 @@ import Testing
 
 /// Saves of objects that contain objects: each way to save, each place of a change, and whoever looks at the object.
 @ModelActor
-@Suite("The save of nested objects", .timeLimit(.minutes(5))) struct NestedSavingTests {
+@Suite("The save of nested objects", .limit(minutes: 5)) struct NestedSavingTests {
     /// The ways by which a change of an object reaches the server.
     enum Way: String, CaseIterable, Sendable {
         case save, optimistic, wait, queued, queuedInBackground, replace, upload, sync

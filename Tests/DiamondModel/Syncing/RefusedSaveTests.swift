@@ -7,7 +7,7 @@ import Testing
 
 /// Visible changes that the server refuses: the object returns to what the server has confirmed.
 @ModelActor
-@Suite("A refused save", .timeLimit(.minutes(5))) struct RefusedSaveTests {
+@Suite("A refused save", .limit(minutes: 5)) struct RefusedSaveTests {
     /// An API that answers the calls with statuses in their order, each when the test says so.
     private final class Held: Sendable {
         private let statuses: Guarded<[Int]>

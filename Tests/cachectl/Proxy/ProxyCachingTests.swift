@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("The cache of cachectl proxy", .timeLimit(.minutes(5))) struct ProxyCachingTests {
+@Suite("The cache of cachectl proxy", .limit(minutes: 5)) struct ProxyCachingTests {
     private static let fresh = "Cache-Control: max-age=600"
 
     @Test func `a fresh response answers later requests, also of HEAD, and a POST invalidates it`() async throws {

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy tells the origin about the client", .timeLimit(.minutes(5))) struct ProxyClientFieldsTests {
+@Suite("cachectl proxy tells the origin about the client", .limit(minutes: 5)) struct ProxyClientFieldsTests {
     private static let own = [
         "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: public.example",
         "Forwarded: for=192.0.2.1;proto=https",

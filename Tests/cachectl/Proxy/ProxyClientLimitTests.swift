@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("The maximum number of clients of cachectl proxy", .timeLimit(.minutes(5))) struct ProxyClientLimitTests {
+@Suite("The maximum number of clients of cachectl proxy", .limit(minutes: 5)) struct ProxyClientLimitTests {
     @Test func `is kept by an answer of 503 to others, until one leaves`() async throws {
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.response(body: "hello") }
         let proxy = try await RunningProxy(origin.base, "--max-clients", "1")

@@ -5,7 +5,7 @@ import Testing
 
 #if os(Linux)
 /// Only the transport over libcurl waits for a 100, and ends an upload that the server has refused.
-@Suite("cachectl proxy passes an answer on before the end of the request's body", .timeLimit(.minutes(5)))
+@Suite("cachectl proxy passes an answer on before the end of the request's body", .limit(minutes: 5))
 struct ProxyEarlyAnswerTests {
     private static let chunked = "Transfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n0\r\n\r\n"
 

@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy forwards", .timeLimit(.minutes(5))) struct ProxyForwardingTests {
+@Suite("cachectl proxy forwards", .limit(minutes: 5)) struct ProxyForwardingTests {
     private static func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { request in
             ScriptedOrigin.response(

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("The health address of cachectl proxy", .timeLimit(.minutes(5))) struct ProxyHealthTests {
+@Suite("The health address of cachectl proxy", .limit(minutes: 5)) struct ProxyHealthTests {
     private static func answer(_ address: String, _ line: String = "GET /") async throws -> RawAnswer {
         let client = try RawClient(address)
         client.write("\(line) HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("A Location of the origin of cachectl proxy", .timeLimit(.minutes(5))) struct ProxyLocationTests {
+@Suite("A Location of the origin of cachectl proxy", .limit(minutes: 5)) struct ProxyLocationTests {
     /// A URL in which `ORIGIN` and `PROXY` stand for the authorities, and the URL that the client gets.
     private static let urls = [
         ("http://ORIGIN/b?c#d", "http://PROXY/b?c#d"), ("http://ORIGIN", "http://PROXY"),

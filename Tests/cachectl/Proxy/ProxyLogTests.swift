@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("The access log of cachectl proxy", .timeLimit(.minutes(5))) struct ProxyLogTests {
+@Suite("The access log of cachectl proxy", .limit(minutes: 5)) struct ProxyLogTests {
     private static func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { _ in ScriptedOrigin.response("200 OK", "Cache-Control: max-age=600", body: "hello") }
     }

@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy shares", .timeLimit(.minutes(10))) struct ProxySharingTests {
+@Suite("cachectl proxy shares", .limit(minutes: 10)) struct ProxySharingTests {
     private static let size = 3 << 20
 
     /// An origin that sends the beginning of a body, and the rest after a signal. It counts its requests.

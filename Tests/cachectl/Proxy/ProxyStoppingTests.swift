@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy stops", .timeLimit(.minutes(5))) struct ProxyStoppingTests {
+@Suite("cachectl proxy stops", .limit(minutes: 5)) struct ProxyStoppingTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func `at a signal, after the running requests have ended, and logs each request`(signal: Int32) async throws {
         let (arrived, next) = (Gate(), DispatchSemaphore(value: 0))

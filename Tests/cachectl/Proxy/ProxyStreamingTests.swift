@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy streams", .timeLimit(.minutes(10))) struct ProxyStreamingTests {
+@Suite("cachectl proxy streams", .limit(minutes: 10)) struct ProxyStreamingTests {
     @Test func `the pieces of a body as they arrive`() async throws {
         let next = DispatchSemaphore(value: 0)
         let origin = try RawServer { connection in

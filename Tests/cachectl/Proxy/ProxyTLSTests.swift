@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy trusts an origin", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
+@Suite("cachectl proxy trusts an origin", .limit(minutes: 5), .enabled(if: TLSServer.executable != nil))
 struct ProxyTLSTests {
     @Test func `whose certificate is in the file of --ca-file, and no other`() async throws {
         let identity = try await TLSServer.Identity()

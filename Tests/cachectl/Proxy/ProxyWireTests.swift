@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy and an origin that breaks HTTP", .timeLimit(.minutes(5))) struct ProxyWireTests {
+@Suite("cachectl proxy and an origin that breaks HTTP", .limit(minutes: 5)) struct ProxyWireTests {
     private static let fresh = "Cache-Control: max-age=600"
 
     @Test(arguments: [false, true])

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondSQLite
 
-@Suite("A copy of replay.sqlite alone", .timeLimit(.minutes(5))) struct QueueCopyTests {
+@Suite("A copy of replay.sqlite alone", .limit(minutes: 5)) struct QueueCopyTests {
     let cachectl = Shell()
 
     /// Returns the number of jobs in a copy, by their states.

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondSQLite
 
-@Suite("cachectl queue replay that cannot write an outcome", .timeLimit(.minutes(5))) struct QueueDiskTests {
+@Suite("cachectl queue replay that cannot write an outcome", .limit(minutes: 5)) struct QueueDiskTests {
     private static let acceptance = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
     private func cachectl(_ store: URL) -> BuiltTool {

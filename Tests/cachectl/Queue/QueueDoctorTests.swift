@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl doctor for a queue", .timeLimit(.minutes(5))) struct QueueDoctorTests {
+@Suite("cachectl doctor for a queue", .limit(minutes: 5)) struct QueueDoctorTests {
     let cachectl = Shell()
 
     private func fill() async throws {

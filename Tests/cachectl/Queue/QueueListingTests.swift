@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl queue, inspecting jobs", .timeLimit(.minutes(5))) struct QueueListingTests {
+@Suite("cachectl queue, inspecting jobs", .limit(minutes: 5)) struct QueueListingTests {
     let cachectl = Shell()
 
     /// Adds four jobs: two with one ordering key, one for later, one that has failed.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl queue export, import and watch", .timeLimit(.minutes(5))) struct QueueMovingTests {
+@Suite("cachectl queue export, import and watch", .limit(minutes: 5)) struct QueueMovingTests {
     let cachectl = Shell()
     let other = Shell()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl queue replay", .timeLimit(.minutes(5))) struct QueueReplayTests {
+@Suite("cachectl queue replay", .limit(minutes: 5)) struct QueueReplayTests {
     let cachectl = Shell()
     // RawServer closes each connection, and says so. Otherwise a job that reused a closing connection would be retried.
     private static let acceptance = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

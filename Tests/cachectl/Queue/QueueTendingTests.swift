@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("cachectl queue, changing jobs", .timeLimit(.minutes(5))) struct QueueTendingTests {
+@Suite("cachectl queue, changing jobs", .limit(minutes: 5)) struct QueueTendingTests {
     let cachectl = Shell()
 
     /// Adds three ready jobs, after one job for each of the outcomes.

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("Bodies in pieces on a failing disk", .timeLimit(.minutes(10))) struct BodyFaultTests {
+@Suite("Bodies in pieces on a failing disk", .limit(minutes: 10)) struct BodyFaultTests {
     /// A body that is replaced in pieces, interrupted, resumed and read, on a disk of its own.
     private struct BodyScenario {
         let temporary = TemporaryStore()

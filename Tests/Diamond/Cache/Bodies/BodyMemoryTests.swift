@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "A stored body of 100 MiB", .serialized,
     .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
-    .timeLimit(.minutes(5))) struct BodyMemoryTests
+    .limit(minutes: 5)) struct BodyMemoryTests
 {
     private static let count = 100 << 20
 

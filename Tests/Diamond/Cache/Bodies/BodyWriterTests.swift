@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("Writing a body in pieces", .timeLimit(.minutes(5))) struct BodyWriterTests {
+@Suite("Writing a body in pieces", .limit(minutes: 5)) struct BodyWriterTests {
     private static let mebibyte = 1 << 20
 
     @Test(arguments: [false, true])

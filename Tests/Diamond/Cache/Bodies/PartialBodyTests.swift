@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("Partial bodies of broken transfers", .timeLimit(.minutes(5))) struct PartialBodyTests {
+@Suite("Partial bodies of broken transfers", .limit(minutes: 5)) struct PartialBodyTests {
     /// Writes the beginning of a body, and stops.
     private func receive(_ entry: CacheEntry, _ count: Int, in cache: Cache) async throws {
         let writer = try cache.bodyWriter(for: entry)

@@ -166,7 +166,7 @@ import Testing
         #expect(try accesses(cache).map(\.second).first == start + 1977)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.limit(minutes: 5))
     func `the record is written when many accesses are pending, even without other changes`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The cache on a failing disk", .timeLimit(.minutes(10))) struct CacheFaultTests {
+@Suite("The cache on a failing disk", .limit(minutes: 10)) struct CacheFaultTests {
     /// A sequence of operations of a cache, on a disk of its own.
     private struct CacheScenario {
         let temporary = TemporaryStore()

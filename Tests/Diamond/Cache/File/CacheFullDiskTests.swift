@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A cache on a full disk", .timeLimit(.minutes(5))) struct CacheFullDiskTests {
+@Suite("A cache on a full disk", .limit(minutes: 5)) struct CacheFullDiskTests {
     private let temporary = TemporaryStore()
     private let disk: FaultDisk
 

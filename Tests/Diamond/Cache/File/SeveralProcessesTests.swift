@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondInspection
 
 /// Processes of the operating system that use one store.
-@Suite("A store that several processes use", .timeLimit(.minutes(10))) struct SeveralProcessesTests {
+@Suite("A store that several processes use", .limit(minutes: 10)) struct SeveralProcessesTests {
     let temporary = TemporaryStore()
 
     /// - Parameter isRemoved: whether the store's file is removed from time to time.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A damaged store of variants and parts", .timeLimit(.minutes(5))) struct VariantDamageTests {
+@Suite("A damaged store of variants and parts", .limit(minutes: 5)) struct VariantDamageTests {
     /// The requests before the damage: variants of one resource, as a whole or in ranges.
     private static let samples: [VariantSample] = VariantSample.kinds.flatMap { kind in
         [0, 1, 2].map { VariantSample(number: $0, kind: kind) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The calls of a seal while a store is written", .timeLimit(.minutes(5))) struct SealedWritingTests {
+@Suite("The calls of a seal while a store is written", .limit(minutes: 5)) struct SealedWritingTests {
     /// A seal that tests in each call whether another process could write.
     private final class ProbingSeal: CacheSeal {
         private struct State {

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondSQLite
 
-@Suite("Pending writes of a cache", .timeLimit(.minutes(5))) struct PendingWritesTests {
+@Suite("Pending writes of a cache", .limit(minutes: 5)) struct PendingWritesTests {
     let temporary = TemporaryStore()
 
     private func open(_ writeDelay: Duration = .seconds(86_400)) throws -> Cache {

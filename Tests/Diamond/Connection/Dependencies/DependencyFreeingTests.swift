@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A dependency that is freed", .timeLimit(.minutes(5))) struct DependencyFreeingTests {
+@Suite("A dependency that is freed", .limit(minutes: 5)) struct DependencyFreeingTests {
     /// An object that an app captures, and that runs a closure when it is deallocated.
     private final class DeallocationHook: Sendable {
         private let count: Guarded<Int>

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Dependencies in ways that Foundation's queue on Linux handles wrongly, or not at all.
-@Suite("A dependency", .timeLimit(.minutes(10))) struct DependencyTests {
+@Suite("A dependency", .limit(minutes: 10)) struct DependencyTests {
     private let transport = StubTransport { request throws(TransportError) in
         if request.url.hasSuffix("/fail") { throw TransportError(.cannotConnect, "nobody there") }
         return .stub(body: request.url)

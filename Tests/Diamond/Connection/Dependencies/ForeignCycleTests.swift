@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A cycle through other operations", .timeLimit(.minutes(5))) struct ForeignCycleTests {
+@Suite("A cycle through other operations", .limit(minutes: 5)) struct ForeignCycleTests {
     private let transport = StubTransport { request throws(TransportError) in .stub(body: request.url) }
 
     private func engine(_ lanes: [Lane: LaneLimits] = [:]) -> Engine {

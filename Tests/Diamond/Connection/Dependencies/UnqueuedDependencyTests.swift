@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A dependency that was not started", .timeLimit(.minutes(5))) struct UnqueuedDependencyTests {
+@Suite("A dependency that was not started", .limit(minutes: 5)) struct UnqueuedDependencyTests {
     /// Answers with the `Authorization` field, or else with the URL.
     private let transport = StubTransport { request throws(TransportError) in
         .stub(body: request.headers[.authorization] ?? request.url)

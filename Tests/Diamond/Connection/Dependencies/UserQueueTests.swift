@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Cases in which Foundation's queue on Linux would run nothing, or crash.
-@Suite("A connection on the app's own queue", .timeLimit(.minutes(10))) struct UserQueueTests {
+@Suite("A connection on the app's own queue", .limit(minutes: 10)) struct UserQueueTests {
     private let transport = StubTransport { request throws(TransportError) in .stub(body: request.url) }
     private let engine: Engine
     private let queue = OperationQueue()

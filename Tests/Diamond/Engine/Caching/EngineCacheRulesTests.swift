@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An engine that leaves caching to server and request", .timeLimit(.minutes(5))) struct EngineCacheRulesTests {
+@Suite("An engine that leaves caching to server and request", .limit(minutes: 5)) struct EngineCacheRulesTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-@Suite("An engine with a shared cache", .timeLimit(.minutes(5))) struct EngineSharedCacheTests {
+@Suite("An engine with a shared cache", .limit(minutes: 5)) struct EngineSharedCacheTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")

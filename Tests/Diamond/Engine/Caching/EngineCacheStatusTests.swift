@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-@Suite("The cache status of a response", .timeLimit(.minutes(5))) struct EngineCacheStatusTests {
+@Suite("The cache status of a response", .limit(minutes: 5)) struct EngineCacheStatusTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")

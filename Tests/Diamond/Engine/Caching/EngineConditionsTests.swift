@@ -10,7 +10,7 @@ import Testing
 private let modified = "Thu, 01 Jan 2015 00:00:00 GMT"
 private let earlier = "Wed, 01 Jan 2014 00:00:00 GMT"
 
-@Suite("Conditions and ranges of requests, answered from the cache", .timeLimit(.minutes(5)))
+@Suite("Conditions and ranges of requests, answered from the cache", .limit(minutes: 5))
 struct EngineConditionsTests {
     /// The source and the destination of the stored body.
     enum Way: CaseIterable { case memory, disk, memoryToSink, diskToSink }

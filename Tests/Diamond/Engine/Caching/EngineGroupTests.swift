@@ -10,7 +10,7 @@ import Testing
 private let groups = HTTPField.Name("Cache-Groups") ?? .cacheControl
 private let invalidation = HTTPField.Name("Cache-Group-Invalidation") ?? .cacheControl
 
-@Suite("RFC 9875 section 3", .timeLimit(.minutes(5))) struct EngineGroupTests {
+@Suite("RFC 9875 section 3", .limit(minutes: 5)) struct EngineGroupTests {
     private static let stored = ["http://h/a", "http://h/b?x=1", "http://h/c", "http://h/none", "http://h:81/a"]
     private let temporary = TemporaryStore()
 

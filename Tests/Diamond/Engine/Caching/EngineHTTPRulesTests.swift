@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An engine that obeys HTTP alone", .timeLimit(.minutes(5))) struct EngineHTTPRulesTests {
+@Suite("An engine that obeys HTTP alone", .limit(minutes: 5)) struct EngineHTTPRulesTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let request = Request("http://h/")
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-@Suite("RFC 9110 section 9.3.3", .timeLimit(.minutes(5))) struct EnginePostTests {
+@Suite("RFC 9110 section 9.3.3", .limit(minutes: 5)) struct EnginePostTests {
     private let temporary = TemporaryStore()
     private let fresh: HTTPFields = [.cacheControl: "max-age=60", .contentLocation: "/a?b=c"]
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("HEAD requests of an engine", .timeLimit(.minutes(5))) struct EngineHeadTests {
+@Suite("HEAD requests of an engine", .limit(minutes: 5)) struct EngineHeadTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private static let get = Request("http://h/a")

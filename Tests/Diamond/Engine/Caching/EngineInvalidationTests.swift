@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondInspection
 
 /// RFC 9111 section 4.4.
-@Suite("Invalidation by unsafe methods", .timeLimit(.minutes(5))) struct EngineInvalidationTests {
+@Suite("Invalidation by unsafe methods", .limit(minutes: 5)) struct EngineInvalidationTests {
     let temporary = TemporaryStore()
 
     private func engine(status: Int = 200, headers: HTTPFields = [:]) -> Engine {

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("Parts of responses in the cache", .timeLimit(.minutes(5))) struct EnginePartTests {
+@Suite("Parts of responses in the cache", .limit(minutes: 5)) struct EnginePartTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private static let url = "http://h/a"

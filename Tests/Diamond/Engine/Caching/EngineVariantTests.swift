@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("RFC 9111 section 4.1", .timeLimit(.minutes(5))) struct EngineVariantTests {
+@Suite("RFC 9111 section 4.1", .limit(minutes: 5)) struct EngineVariantTests {
     private let temporary = TemporaryStore()
 
     /// A server whose responses vary by `X-Kind`, and say which kind they are of. It confirms them by their entity

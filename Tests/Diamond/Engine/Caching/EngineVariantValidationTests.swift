@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("RFC 9111 section 4.3.1, the validators of several variants", .timeLimit(.minutes(5)))
+@Suite("RFC 9111 section 4.3.1, the validators of several variants", .limit(minutes: 5))
 struct EngineVariantValidationTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()

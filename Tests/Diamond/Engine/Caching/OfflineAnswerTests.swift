@@ -8,7 +8,7 @@ import Testing
 
 /// Stored responses that are served because the server cannot be reached. The clock stands still, so that a request
 /// that waits for another attempt does not end.
-@Suite("An engine that cannot reach the server", .timeLimit(.minutes(5))) struct OfflineAnswerTests {
+@Suite("An engine that cannot reach the server", .limit(minutes: 5)) struct OfflineAnswerTests {
     private let fixture = QueryFixture()
 
     private func engine() -> Engine {

@@ -30,7 +30,7 @@ private struct Search: Endpoint {
     var request: Request { get throws { Request("search", parameters: try Parameters(encoding: self)) } }
 }
 
-@Suite("Calls of an API", .timeLimit(.minutes(5))) struct EngineCallTests {
+@Suite("Calls of an API", .limit(minutes: 5)) struct EngineCallTests {
     private let clock = TestClock()
 
     private func engine(_ transport: StubTransport, store: TemporaryStore? = nil) -> Engine {

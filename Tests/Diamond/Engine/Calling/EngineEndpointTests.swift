@@ -32,7 +32,7 @@ private struct Settings: Endpoint {
     var request: Request { Request("http://h/settings.plist") }
 }
 
-@Suite("Typed calls", .timeLimit(.minutes(5))) struct EngineEndpointTests {
+@Suite("Typed calls", .limit(minutes: 5)) struct EngineEndpointTests {
     private let temporary = TemporaryStore()
 
     private func engine(status: Int = 200, _ body: String) -> Engine {

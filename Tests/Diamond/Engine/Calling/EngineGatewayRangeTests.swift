@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Conditions and ranges in a gateway", .timeLimit(.minutes(5))) struct EngineGatewayRangeTests {
+@Suite("Conditions and ranges in a gateway", .limit(minutes: 5)) struct EngineGatewayRangeTests {
     /// A client that keeps what it receives.
     private final class Client: GatewayClient {
         private let received = Guarded<Response?>(nil)

@@ -25,7 +25,7 @@ private struct Numbers: Endpoint {
     }
 }
 
-@Suite("Pages of a list", .timeLimit(.minutes(5))) struct EnginePagesTests {
+@Suite("Pages of a list", .limit(minutes: 5)) struct EnginePagesTests {
     private static let base = "https://api.test/v1/"
 
     private func engine(_ transport: StubTransport) -> Engine {

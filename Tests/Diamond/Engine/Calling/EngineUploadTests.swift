@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A body of files and parts", .timeLimit(.minutes(5))) struct EngineUploadTests {
+@Suite("A body of files and parts", .limit(minutes: 5)) struct EngineUploadTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An upload from a file", .timeLimit(.minutes(5))) struct FileUploadTests {
+@Suite("An upload from a file", .limit(minutes: 5)) struct FileUploadTests {
     private let folder = TemporaryFolder()
     private let put = Request("http://h/", method: .put, headers: [.contentType: "text/plain"])
 

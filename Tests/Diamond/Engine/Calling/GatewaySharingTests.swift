@@ -27,7 +27,7 @@ private final class WaitingClient: GatewayClient {
 }
 
 /// RFC 9111 section 4: a cache may combine several requests into one.
-@Suite("The clients of a gateway", .timeLimit(.minutes(5))) struct GatewaySharingTests {
+@Suite("The clients of a gateway", .limit(minutes: 5)) struct GatewaySharingTests {
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
     private let callers = JoinedCallers()

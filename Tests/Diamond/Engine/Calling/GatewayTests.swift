@@ -35,7 +35,7 @@ private final class CollectingClient: GatewayClient {
     }
 }
 
-@Suite("The engine of a gateway", .timeLimit(.minutes(5))) struct GatewayTests {
+@Suite("The engine of a gateway", .limit(minutes: 5)) struct GatewayTests {
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60"]
 
     private let temporary = TemporaryStore()

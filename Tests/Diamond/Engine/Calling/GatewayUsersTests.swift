@@ -9,7 +9,7 @@ import Testing
 
 /// Random clients of a gateway that ask at the same time, for bodies of any size that come in pieces, and read slowly or
 /// leave. Every byte of a body says which response it is from, and an oracle knows which response may reach whom.
-@Suite("Users of one gateway", .timeLimit(.minutes(5))) struct GatewayUsersTests {
+@Suite("Users of one gateway", .limit(minutes: 5)) struct GatewayUsersTests {
     private static let runs = CacheKind.allCases.flatMap { kind in (0..<6).map { (kind, UInt64($0)) } }
 
     @Test(arguments: runs)

@@ -7,7 +7,7 @@ import Testing
 ///
 /// `DIAMOND_RECORD=1` records them again into `Tests/Fixtures/RecordedRuns`; look at the difference before the commit.
 /// `DIAMOND_RUNS=directory` writes the text of every run into a directory, also of those with a recorded digest only.
-@Suite("Random runs compared with their records", .timeLimit(.minutes(10))) struct RecordedRunsTests {
+@Suite("Random runs compared with their records", .limit(minutes: 10)) struct RecordedRunsTests {
     private static let seeds = (1..<321 as Range<UInt64>).filter { !RunRecord.unsteady.contains($0) }
     /// The runs whose whole text is recorded.
     private static let texts = Array(seeds.prefix(20))

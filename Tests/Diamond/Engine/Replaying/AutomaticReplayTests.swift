@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Engines that replay without a line of the app", .timeLimit(.minutes(5))) struct AutomaticReplayTests {
+@Suite("Engines that replay without a line of the app", .limit(minutes: 5)) struct AutomaticReplayTests {
     let fixture = ReplayFixture()
 
     private func automatic(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {

@@ -1,3 +1,4 @@
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import HTTPTypes
@@ -5,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Outcomes of requests that may be queued", .timeLimit(.minutes(5))) struct SubmissionTests {
+@Suite("Outcomes of requests that may be queued", .limit(minutes: 5)) struct SubmissionTests {
     let fixture = ReplayFixture()
 
     private struct CreateNote: Endpoint {

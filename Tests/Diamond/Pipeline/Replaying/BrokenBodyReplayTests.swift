@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Jobs whose responses arrive without their bodies: the head decides where the body is not needed.
-@Suite("Jobs whose responses arrive without their bodies", .timeLimit(.minutes(5))) struct BrokenBodyReplayTests {
+@Suite("Jobs whose responses arrive without their bodies", .limit(minutes: 5)) struct BrokenBodyReplayTests {
     /// A status, and its effect on a job.
     struct StatusCase: Sendable, CustomTestStringConvertible {
         var status: Int

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Queued requests that are canceled", .timeLimit(.minutes(5))) struct CanceledReplayTests {
+@Suite("Queued requests that are canceled", .limit(minutes: 5)) struct CanceledReplayTests {
     let fixture = ReplayFixture()
 
     /// The state of the connection when it is canceled.

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Durable requests whose final answer or error a caller gets: there is one outcome, and no job to review.
-@Suite("A refused durable request", .timeLimit(.minutes(5))) struct DeliveredRefusalTests {
+@Suite("A refused durable request", .limit(minutes: 5)) struct DeliveredRefusalTests {
     let fixture = ReplayFixture()
 
     /// The ways in which a caller waits for a request.

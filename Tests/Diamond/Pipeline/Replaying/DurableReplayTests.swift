@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Durable requests, and which component finally sends them.
-@Suite("Durable requests", .timeLimit(.minutes(5))) struct DurableReplayTests {
+@Suite("Durable requests", .limit(minutes: 5)) struct DurableReplayTests {
     let fixture = ReplayFixture()
 
     @Test func `a durable request is on disk before its first byte is sent`() async throws {

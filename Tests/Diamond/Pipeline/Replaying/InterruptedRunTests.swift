@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Queued requests whose runs end early: by a pause, by a cancel, or by the end of the queue.
-@Suite("Queued requests whose runs end early", .timeLimit(.minutes(5))) struct InterruptedRunTests {
+@Suite("Queued requests whose runs end early", .limit(minutes: 5)) struct InterruptedRunTests {
     typealias Answer = StubTransport.Answer
 
     let temporary = TemporaryStore()

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import HTTPTypes
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Requests that are queued only when they fail", .timeLimit(.minutes(5))) struct OnFailureReplayTests {
+@Suite("Requests that are queued only when they fail", .limit(minutes: 5)) struct OnFailureReplayTests {
     let fixture = ReplayFixture()
 
     @Test func `a request that fails is queued, with the key of its first attempt`() async throws {

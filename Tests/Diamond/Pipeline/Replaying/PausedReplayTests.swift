@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Queued requests that are paused and resumed", .timeLimit(.minutes(5))) struct PausedReplayTests {
+@Suite("Queued requests that are paused and resumed", .limit(minutes: 5)) struct PausedReplayTests {
     let fixture = ReplayFixture()
 
     @Test func `a paused durable connection keeps its running job, and completes it after a resume`() async throws {

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import HTTPTypes
@@ -7,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Outputs of replayed calls, and where they are delivered.
-@Suite("Outputs of replayed calls", .timeLimit(.minutes(5))) struct ReplayedOutputTests {
+@Suite("Outputs of replayed calls", .limit(minutes: 5)) struct ReplayedOutputTests {
     let fixture = ReplayFixture()
 
     @Test func `a response to a replayed request invalidates the entries that a direct one would`() async throws {

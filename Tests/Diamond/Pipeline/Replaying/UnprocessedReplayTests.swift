@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// Requests that were certainly not processed, and requests that may have been.
-@Suite("Requests that were not processed, or may have been", .timeLimit(.minutes(5))) struct UnprocessedReplayTests {
+@Suite("Requests that were not processed, or may have been", .limit(minutes: 5)) struct UnprocessedReplayTests {
     let fixture = ReplayFixture()
 
     @Test func `a request that reached no server is unprocessed, however often it was tried`() async throws {

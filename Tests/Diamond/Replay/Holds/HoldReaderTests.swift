@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A reader of holds", .timeLimit(.minutes(5))) struct HoldReaderTests {
+@Suite("A reader of holds", .limit(minutes: 5)) struct HoldReaderTests {
     /// The results of successive reads, the last one repeated, and the notified holds.
     private final class StubHoldSource: Sendable {
         private let readings: Guarded<[Set<ReplayHold>?]>

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import HTTPTypes
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A hold of many jobs", .timeLimit(.minutes(5))) struct ReplayHoldTests {
+@Suite("A hold of many jobs", .limit(minutes: 5)) struct ReplayHoldTests {
     let temporary = TemporaryStore()
 
     private func requests(_ count: Int) -> [Request] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The lock of an owner", .timeLimit(.minutes(5))) struct OwnerLockTests {
+@Suite("The lock of an owner", .limit(minutes: 5)) struct OwnerLockTests {
     let temporary = TemporaryStore()
 
     private var directory: URL { temporary.store.ownersDirectory }

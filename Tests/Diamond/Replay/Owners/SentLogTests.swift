@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The log of sent jobs", .timeLimit(.minutes(5))) struct SentLogTests {
+@Suite("The log of sent jobs", .limit(minutes: 5)) struct SentLogTests {
     let temporary = TemporaryStore()
 
     private func queue() throws -> ReplayQueue { try ReplayQueue(temporary.store, clock: .still) }

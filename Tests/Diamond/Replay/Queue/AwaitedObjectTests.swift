@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Jobs whose requests refer to objects that other jobs create", .timeLimit(.minutes(5))) struct AwaitedObjectTests
+@Suite("Jobs whose requests refer to objects that other jobs create", .limit(minutes: 5)) struct AwaitedObjectTests
 {
     private let fixture = ReplayFixture()
 

@@ -9,7 +9,7 @@ import Testing
 @testable import DiamondSQLite
 
 /// Copies of a queue's file and its log, each with a flipped bit or a zeroed block, and the requests sent from them.
-@Suite("A damaged queue", .timeLimit(.minutes(5))) struct DamagedQueueTests {
+@Suite("A damaged queue", .limit(minutes: 5)) struct DamagedQueueTests {
     /// The files of a queue, and the requests written into it.
     private struct Original {
         var file: Data

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The typed calls that jobs store", .timeLimit(.minutes(5))) struct JobCallTests {
+@Suite("The typed calls that jobs store", .limit(minutes: 5)) struct JobCallTests {
     let fixture = ReplayFixture()
 
     private struct AddNote: Endpoint {

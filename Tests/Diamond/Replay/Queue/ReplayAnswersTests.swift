@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Jobs that store their answers until these are collected", .timeLimit(.minutes(5))) struct ReplayAnswersTests {
+@Suite("Jobs that store their answers until these are collected", .limit(minutes: 5)) struct ReplayAnswersTests {
     private let files = TemporaryStore()
     private static let answer = ReplayAnswer(
         status: .created, location: "/notes/7", body: Data(#"{"id": 7}"#.utf8))

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 
 /// The sequence of changes of a queue's jobs, and filters of several states.
-@Suite("The changes of a queue's jobs", .timeLimit(.minutes(5))) struct ReplayChangesTests {
+@Suite("The changes of a queue's jobs", .limit(minutes: 5)) struct ReplayChangesTests {
     let fixture = ReplayFixture()
 
     @Test func `changes are the latest states of jobs that change after the iteration has started`() async throws {

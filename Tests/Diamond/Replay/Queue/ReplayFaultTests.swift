@@ -26,7 +26,7 @@ struct ImmediateClock: Clock {
     }
 }
 
-@Suite("The queue on a failing disk", .timeLimit(.minutes(10))) struct ReplayFaultTests {
+@Suite("The queue on a failing disk", .limit(minutes: 10)) struct ReplayFaultTests {
     /// A sequence of operations of a queue, on a disk of its own, with those that were acknowledged.
     private struct QueueScenario {
         let temporary = TemporaryStore()

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// The identities of queued requests, and the identities that they are sent as.
-@Suite("The identities of queued requests", .timeLimit(.minutes(5))) struct ReplayIdentityTests {
+@Suite("The identities of queued requests", .limit(minutes: 5)) struct ReplayIdentityTests {
     let fixture = ReplayFixture()
 
     @Test func `a queued request of one user is never sent as another user`() async throws {

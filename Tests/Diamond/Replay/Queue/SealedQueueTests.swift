@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("A queue whose rows are sealed", .timeLimit(.minutes(5))) struct SealedQueueTests {
+@Suite("A queue whose rows are sealed", .limit(minutes: 5)) struct SealedQueueTests {
     private let fixture = ReplayFixture()
     private var files: TemporaryStore { fixture.temporary }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("A queue on a machine whose clock is wrong, and is corrected", .timeLimit(.minutes(5))) struct SetClockTests {
+@Suite("A queue on a machine whose clock is wrong, and is corrected", .limit(minutes: 5)) struct SetClockTests {
     /// The machine's clocks, which the test moves.
     final class Machine: Sendable {
         struct Clocks {

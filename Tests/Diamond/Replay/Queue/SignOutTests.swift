@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The jobs of a user who signs out", .timeLimit(.minutes(5))) struct SignOutTests {
+@Suite("The jobs of a user who signs out", .limit(minutes: 5)) struct SignOutTests {
     private let fixture = ReplayFixture()
     private var files: TemporaryStore { fixture.temporary }
 

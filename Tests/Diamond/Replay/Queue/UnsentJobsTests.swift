@@ -1,11 +1,12 @@
 import DiamondSQLite
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import Testing
 
 @testable import Diamond
 
-@Suite("The notice that no replayer sends the jobs of a queue", .timeLimit(.minutes(5))) struct UnsentJobsTests {
+@Suite("The notice that no replayer sends the jobs of a queue", .limit(minutes: 5)) struct UnsentJobsTests {
     let fixture = ReplayFixture()
 
     /// The numbers of jobs in the notices of an engine.

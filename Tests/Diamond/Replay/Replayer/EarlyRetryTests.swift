@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Jobs that are sent before the end of their backoff", .timeLimit(.minutes(5))) struct EarlyRetryTests {
+@Suite("Jobs that are sent before the end of their backoff", .limit(minutes: 5)) struct EarlyRetryTests {
     // MARK: The rule
 
     private static let codes = ["cannotConnect", "connectionLost", "timedOut", "status 503", "noCredential"]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A replayer with paused lanes", .timeLimit(.minutes(5))) struct PausedLaneTests {
+@Suite("A replayer with paused lanes", .limit(minutes: 5)) struct PausedLaneTests {
     private let fixture = ReplayFixture()
 
     private func note(in lane: Lane) -> Request {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A replayer", .timeLimit(.minutes(5))) struct ReplayerTests {
+@Suite("A replayer", .limit(minutes: 5)) struct ReplayerTests {
     let temporary = TemporaryStore()
     let time = TestClock()
     let network = StubReachability()

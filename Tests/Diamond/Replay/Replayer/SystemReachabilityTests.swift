@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The reachability of the system", .timeLimit(.minutes(5))) struct SystemReachabilityTests {
+@Suite("The reachability of the system", .limit(minutes: 5)) struct SystemReachabilityTests {
     #if os(Linux)
     private static func inNetworkOfItsOwn(_ program: URL, _ arguments: [String] = []) throws -> ChildProcess {
         try ChildProcess(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An outcome that cannot be written", .timeLimit(.minutes(5))) struct UnwrittenOutcomeTests {
+@Suite("An outcome that cannot be written", .limit(minutes: 5)) struct UnwrittenOutcomeTests {
     private let temporary = TemporaryStore()
     private let disk: FaultDisk
     private let activity = Activity()

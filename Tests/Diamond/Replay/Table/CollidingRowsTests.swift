@@ -11,7 +11,7 @@ import Testing
 
 /// Queues in which the row of a damaged job has a unique value of another job's row. A unique index over both rows
 /// cannot be created.
-@Suite("Damaged rows that collide with others", .timeLimit(.minutes(5))) struct CollidingRowsTests {
+@Suite("Damaged rows that collide with others", .limit(minutes: 5)) struct CollidingRowsTests {
     let temporary = TemporaryStore()
 
     private func request(_ key: String, unique: String) -> Request {

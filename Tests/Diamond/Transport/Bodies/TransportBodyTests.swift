@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The body of a response", .timeLimit(.minutes(5))) struct TransportBodyTests {
+@Suite("The body of a response", .limit(minutes: 5)) struct TransportBodyTests {
     @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])
     func `a response body has exactly the bytes sent`(kind: TransportKind, query: String) async throws {
         try await kind.run { transport, server in

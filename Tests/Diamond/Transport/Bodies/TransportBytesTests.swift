@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// The bytes of a server's values are sent back unchanged, or not at all.
-@Suite("Bytes that return to a server", .timeLimit(.minutes(5))) struct TransportBytesTests {
+@Suite("Bytes that return to a server", .limit(minutes: 5)) struct TransportBytesTests {
     /// A server that answers with one field, as bytes, and records the heads of requests.
     private final class RecordingServer: Sendable {
         let heads = Guarded<[[UInt8]]>([])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A coded body", .timeLimit(.minutes(5))) struct TransportCodingTests {
+@Suite("A coded body", .limit(minutes: 5)) struct TransportCodingTests {
     @Test(arguments: TransportKind.allCases, CodedBody.all)
     func `is decoded in every framing`(kind: TransportKind, coded: CodedBody) async throws {
         for framing in CodedBody.Framing.allCases {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A decompression bomb", .timeLimit(.minutes(10))) struct TransportExpansionTests {
+@Suite("A decompression bomb", .limit(minutes: 10)) struct TransportExpansionTests {
     @Test(arguments: TransportKind.allCases)
     func `fails when it has grown out of proportion, long before the limit`(kind: TransportKind)
         async throws

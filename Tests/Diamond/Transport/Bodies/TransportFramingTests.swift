@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The fields of a response that a transport mends", .timeLimit(.minutes(5))) struct TransportFramingTests {
+@Suite("The fields of a response that a transport mends", .limit(minutes: 5)) struct TransportFramingTests {
     @Test(
         arguments: TransportKind.allCases,
         [

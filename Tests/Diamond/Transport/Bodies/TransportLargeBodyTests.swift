@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "The transfer of a body of 100 MiB", .serialized,
     .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
-    .timeLimit(.minutes(5))) struct TransportLargeBodyTests
+    .limit(minutes: 5)) struct TransportLargeBodyTests
 {
     private static let count = 100 << 20
 

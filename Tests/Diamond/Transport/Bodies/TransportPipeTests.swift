@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The pipe of a body", .timeLimit(.minutes(5))) struct TransportPipeTests {
+@Suite("The pipe of a body", .limit(minutes: 5)) struct TransportPipeTests {
     private static let error = TransportError(.connectionLost, "broken")
 
     @Test func `a pipe delivers its pieces, then the end`() async throws {

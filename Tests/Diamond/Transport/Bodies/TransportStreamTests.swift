@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("A body from an asynchronous sequence", .timeLimit(.minutes(5))) struct TransportStreamTests {
+@Suite("A body from an asynchronous sequence", .limit(minutes: 5)) struct TransportStreamTests {
     /// A sequence that counts its calls, and signals its release.
     private struct Source: AsyncSequence, Sendable {
         let asked = Guarded(0)

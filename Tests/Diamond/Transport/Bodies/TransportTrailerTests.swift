@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("The trailers of a body", .timeLimit(.minutes(5))) struct TransportTrailerTests {
+@Suite("The trailers of a body", .limit(minutes: 5)) struct TransportTrailerTests {
     private static let body = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
     @Test(arguments: TransportKind.allCases, [1, 99])

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The body of a request", .timeLimit(.minutes(5))) struct TransportUploadTests {
+@Suite("The body of a request", .limit(minutes: 5)) struct TransportUploadTests {
     private static let count = 3_000_001
 
     private static func put(_ url: String, _ body: TransportBody) -> TransportRequest {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("An exchange over HTTP/2", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
+@Suite("An exchange over HTTP/2", .limit(minutes: 5), .enabled(if: TLSServer.executable != nil))
 struct TransportHTTP2Tests {
     @Test(arguments: TransportKind.overHTTP2)
     func `an HTTP/2 exchange shares its connection with many others`(kind: TransportKind) async throws {
@@ -184,7 +184,7 @@ struct TransportHTTP2Tests {
     }
 }
 
-@Suite("A request over HTTP/2", .timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil))
+@Suite("A request over HTTP/2", .limit(minutes: 5), .enabled(if: TLSServer.executable != nil))
 struct HTTP2RequestTests {
     private func engine(_ transport: any Transport, attempts: Int = 3) -> Engine {
         var configuration = Engine.Configuration(store: nil)

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("A connection of cachectl proxy, with hits in memory", .timeLimit(.minutes(5))) struct HitResponderTests {
+@Suite("A connection of cachectl proxy, with hits in memory", .limit(minutes: 5)) struct HitResponderTests {
     /// An origin whose responses have their target as the body. Those below `/stored` are fresh for ten minutes.
     private static func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { request in

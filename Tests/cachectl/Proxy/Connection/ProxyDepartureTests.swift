@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("A client that leaves cachectl proxy", .timeLimit(.minutes(5))) struct ProxyDepartureTests {
+@Suite("A client that leaves cachectl proxy", .limit(minutes: 5)) struct ProxyDepartureTests {
     /// An origin that reads a request, answers with a head or nothing, and then waits until the proxy closes the
     /// connection.
     private static func origin(_ arrived: Gate, _ left: Gate, beginning: String) throws -> RawServer {

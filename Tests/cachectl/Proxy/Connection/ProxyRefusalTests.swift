@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("cachectl proxy refuses", .timeLimit(.minutes(5))) struct ProxyRefusalTests {
+@Suite("cachectl proxy refuses", .limit(minutes: 5)) struct ProxyRefusalTests {
     private static let chunk = "0\r\n\r\n"
     private static let spaces = String(repeating: "x", count: 1000)
 
