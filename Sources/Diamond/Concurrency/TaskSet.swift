@@ -8,11 +8,6 @@ final class TaskSet<Key: Hashable & Sendable>: Sendable {
         /// The number of the task that has a key.
         var numbers: [Key: Int] = [:]
         var lastNumber = 0
-
-        mutating func nextNumber() -> Int {
-            lastNumber += 1
-            return lastNumber
-        }
     }
 
     private let state = Guarded(State())
@@ -22,20 +17,23 @@ final class TaskSet<Key: Hashable & Sendable>: Sendable {
     /// - Parameter isDetached: whether the task inherits neither the caller's priority nor its task-local values.
     @discardableResult
     func add(isDetached: Bool = true, _ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        start(state.withLock { $0.nextNumber() }, isDetached: isDetached, work)
+        state.withLock { start(work, isDetached: isDetached, in: &$0) }
     }
 
     /// Starts a detached task, unless a task has the key.
     ///
-    /// - Parameter prepare: called if no task has the key; returns the work of the task, which frees the key.
+    /// - Parameter prepare: called if no task has the key; returns the work of the task, which frees the key. The task
+    ///   is in the set already, and waits for its work.
     func add(for key: Key, _ prepare: () -> @Sendable () async -> Void) {
-        let number = state.withLock { state -> Int? in
+        let work = state.withLock { state -> Promise<@Sendable () async -> Void>? in
             guard state.numbers[key] == nil else { return nil }
-            let number = state.nextNumber()
-            state.numbers[key] = number
-            return number
+            let work = Promise<@Sendable () async -> Void>()
+            start({ await work.value()() }, isDetached: true, in: &state)
+            state.numbers[key] = state.lastNumber
+            return work
         }
-        if let number { start(number, isDetached: true, prepare()) }
+        // Outside the lock, because it may call code of the app.
+        if let work { work.fulfill(with: prepare()) }
     }
 
     /// Frees a key, so that another task may have it. The task that had it need not have ended.
@@ -43,18 +41,20 @@ final class TaskSet<Key: Hashable & Sendable>: Sendable {
 
     @discardableResult
     private func start(
-        _ number: Int, isDetached: Bool, _ work: @escaping @Sendable () async -> Void
+        _ work: @escaping @Sendable () async -> Void,
+        isDetached: Bool,
+        in state: inout State
     ) -> Task<Void, Never> {
-        state.withLock { state in
-            // The task takes the lock to remove itself, so it cannot do that before it is added here.
-            let body: @Sendable () async -> Void = { [self] in
-                await work()
-                _ = self.state.withLock { $0.running.removeValue(forKey: number) }
-            }
-            let task = isDetached ? Task.detached { await body() } : Task { await body() }
-            state.running[number] = task
-            return task
+        state.lastNumber += 1
+        let number = state.lastNumber
+        // The task takes the lock to remove itself, so it cannot do that before it is added here.
+        let body: @Sendable () async -> Void = { [self] in
+            await work()
+            _ = self.state.withLock { $0.running.removeValue(forKey: number) }
         }
+        let task = isDetached ? Task.detached { await body() } : Task { await body() }
+        state.running[number] = task
+        return task
     }
 
     private var running: [Task<Void, Never>] { state.withLock { Array($0.running.values) } }

@@ -69,6 +69,19 @@ import Testing
         #expect(started.withLock { $0 } == ["first", "second"])
     }
 
+    @Test func `a task set has a task with a key before the work of the task is prepared`() async {
+        let isCanceled = Promise<Bool>()
+        tasks.add(for: "key") { [tasks] in
+            tasks.cancel()
+            return {
+                isCanceled.fulfill(with: Task.isCancelled)
+                tasks.free("key")
+            }
+        }
+        #expect(await isCanceled.value())
+        await tasks.waitForAll()
+    }
+
     @TaskLocal private static var name: String?
 
     @Test(arguments: [false, true])
