@@ -58,4 +58,36 @@ import Testing
         fixture.clock.advance(by: .seconds(1))
         #expect(try await other.value.source == .network)
     }
+
+    @Test func `a refresh in the background gets all attempts, also after a 304 for another representation`()
+        async throws
+    {
+        let (server, clock) = (fixture.server, fixture.clock)
+        server.headers = [.eTag: "\"1\"", .cacheControl: "max-age=1, stale-while-revalidate=2, stale-if-error=600"]
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.headers[.ifNoneMatch] != nil else { return try await server.transport.send(request) }
+            // From now on a caller gets the stored response only if the server cannot be reached.
+            clock.advance(by: .seconds(2))
+            server.isOffline = true
+            return .stub(status: 304, headers: [.eTag: "\"2\""], body: "")
+        }
+        let engine = fixture.engine {
+            $0.transport = transport
+            $0.retry = .default
+            $0.draw = { 0.5 }
+        }
+        #expect(try await engine.send(QueryFixture.cities).source == .network)
+        clock.advance(by: .seconds(2))
+        #expect(try await engine.send(QueryFixture.cities).source == .stale)
+        _ = await clock.nextSleep()
+        #expect(engine.activity.counts.refreshing == 1 && engine.activity.counts.requests == 0)
+        server.version = 2
+        server.isOffline = false
+        clock.advance(by: .seconds(1))
+        await engine.waitForRefreshes()
+        await engine.activity.idle()
+        #expect(engine.activity.counts == ActivityCounts())
+        #expect(transport.requests.map { $0.headers[.ifNoneMatch] } == [nil, "\"1\"", nil, nil])
+        #expect(try await engine.send(Request("http://h/cities", cache: .cacheOnly)).text == "2")
+    }
 }
