@@ -32,6 +32,8 @@ public final class ModelContext: Observable {
     let identities = ContextIdentities()
     /// The logical time (``SyncOrder``) of the response that is being applied; `nil` if there is none.
     private(set) var answerTime: Int?
+    /// The time at which that response was received, if it has waited in the queue since.
+    private(set) var answerDate: Date?
 
     /// Called with the answered saves of the queue, after the answers were applied to the objects and before the queue
     /// deletes the answers. A program that stores its objects itself does so here. If the function throws, the answers
@@ -172,11 +174,20 @@ public final class ModelContext: Observable {
 
     /// Runs `body`. Its merges count as a server's response: they preserve unsaved changes and newer responses' values.
     ///
-    /// - Parameter time: The logical time of the response.
-    func applyingAnswer<Result>(of time: Int, _ body: () throws -> Result) rethrows -> Result {
-        let outer = answerTime
+    /// - Parameters:
+    ///   - time: The logical time of the response.
+    ///   - date: The time at which the response was received; `nil` for now.
+    func applyingAnswer<Result>(
+        of time: Int, receivedAt date: Date? = nil, _ body: () throws -> Result
+    ) rethrows -> Result {
+        let outerTime = answerTime
+        let outerDate = answerDate
         answerTime = time
-        defer { answerTime = outer }
+        answerDate = date
+        defer {
+            answerTime = outerTime
+            answerDate = outerDate
+        }
         return try body()
     }
 

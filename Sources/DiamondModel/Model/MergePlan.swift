@@ -111,8 +111,8 @@ struct MergePlan {
             model.reapply(edits)
             if let answerTime { model.noteAnswer(at: answerTime, for: keys) }
             if let context, model.hasQueuedSaves {
-                let now = context.now()
-                for key in keys { model.syncing.mergeTimes[key] = now }
+                let date = context.answerDate ?? context.now()
+                for key in keys { model.syncing.mergeTimes[key] = date }
             }
         }
     }

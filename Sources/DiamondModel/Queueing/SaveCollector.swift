@@ -167,11 +167,9 @@ struct SaveCollector {
     }
 
     private func merge(_ response: Response, to answered: AnsweredCall, into model: Model) throws {
-        // If the object was read after the server has answered, its values are newer.
-        let newer = answered.stored.receivedAt.map { model.syncing.keysMerged(after: $0) } ?? []
         let save = try PendingSave(
             answeredInQueue: answered.stored.request ?? Request(""), sent: answered.sent ?? [:], of: model,
-            isNew: answered.subject.call == .create && model.isNew, newer: newer)
+            isNew: answered.subject.call == .create && model.isNew, receivedAt: answered.stored.receivedAt)
         defer { save.end() }
         try save.finish(response, on: model) {}
         guard answered.subject.call == .create else { return }

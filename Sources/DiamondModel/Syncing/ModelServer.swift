@@ -30,7 +30,7 @@ final class ModelSyncing {
     var urlID: ModelID?
     /// The visible changes whose saves were not answered, in order.
     var changes: [VisibleChange] = []
-    /// The times of the last merges of properties while calls waited in the queue, by key.
+    /// The times at which the last merged values of properties were received while calls waited in the queue, by key.
     var mergeTimes: [String: Date] = [:]
     /// Whether a call is being written to the queue.
     var isEnqueueing = false

@@ -11,8 +11,8 @@ struct PendingSave {
     /// The order of loads and saves, and the save's time in it.
     private let order: SyncOrder
     private let time: Int
-    /// The keys of the properties that were loaded after the server has answered.
-    private var newer: Set<String> = []
+    /// The time at which the answer was received, if it has waited in the queue since.
+    private var receivedAt: Date?
 
     /// Creates the request of a save; `nil` if there is nothing to save.
     ///
@@ -41,13 +41,13 @@ struct PendingSave {
     ///   - sent: The members of the object in the request.
     ///   - model: The object.
     ///   - isNew: Whether the call has created the object.
-    ///   - newer: The keys of the properties of which the object has newer values than the answer.
+    ///   - receivedAt: The time at which the answer was received; `nil` if there is none.
     init(
-        answeredInQueue request: Request, sent: [String: JSONValue], of model: Model, isNew: Bool, newer: Set<String>
+        answeredInQueue request: Request, sent: [String: JSONValue], of model: Model, isNew: Bool, receivedAt: Date?
     ) throws {
         self.isNew = isNew
         self.request = request
-        self.newer = newer
+        self.receivedAt = receivedAt
         engine = try model.requiredEngine()
         self.sent = SentObject(queued: sent, of: model, isNew: isNew)
         order = model.context?.order ?? SyncOrder()
@@ -70,6 +70,8 @@ struct PendingSave {
         let answer = try answer(in: response, for: model)
         confirm()
         if let id = answer.id { model.replaceDuplicate(id: id) }
+        // If the object was read after the server has answered, its values are newer.
+        let newer = receivedAt.map(model.syncing.keysMerged) ?? []
         let context = model.context
         let keys = Set(sent.values.map(\.property.key))
         let acknowledge = {
@@ -88,7 +90,7 @@ struct PendingSave {
         }
         guard let object = answer.object, newer.isEmpty else { return }
         guard let context else { return try model.merge(.object(object)) }
-        try context.applyingAnswer(of: time) { try model.merge(.object(object)) }
+        try context.applyingAnswer(of: time, receivedAt: receivedAt) { try model.merge(.object(object)) }
     }
 
     /// Returns the id of a new object from the response to the call that has created it; `nil` if there is none.

@@ -591,6 +591,25 @@ import Testing
         #expect(note.text == "newer" && note.stars == 1 && !note.isDirty && !note.hasQueuedSaves)
     }
 
+    @Test(arguments: [0, 1])
+    func `the last of two answers determines the values, however late both are collected`(_ seconds: Int) async throws {
+        let program = try api.start()
+        let note = try await storedNote(program)
+        api.isOnline = false
+        try await note.save(.queued) { $0.text = "first" }
+        api.isOnline = true
+        // The first call has been sent, so the second one is not merged with it.
+        api.answerOnce(StubAPI.Answer(500))
+        try await program.replay()
+        try await note.save(.queued, as: .replace) { $0.text = "second" }
+        try await program.replay()
+        #expect(api.calls.map(\.method) == ["POST", "PATCH", "PATCH", "PUT"])
+        api.advance(by: .seconds(seconds))
+        #expect(try await program.context.collectSaves(of: Note.self).count == 2)
+        #expect(note.text == "second" && !note.isDirty && !note.hasQueuedSaves)
+        #expect(api.notes[7]?["text"] == "second")
+    }
+
     @Test func `a newer value from the server is not an unsaved change`() async throws {
         let program = try api.start()
         let note = try await storedNote(program)
