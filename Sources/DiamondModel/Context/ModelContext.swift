@@ -27,7 +27,7 @@ public final class ModelContext: Observable {
     /// Returns the current time, to compute the age of loaded data.
     let now: () -> Date
     /// The order of loads and saves.
-    let order = SyncOrder()
+    let order: SyncOrder
     /// The identities of the objects. A save for another identity is refused.
     let identities = ContextIdentities()
     /// The logical time (``SyncOrder``) of the response that is being applied; `nil` if there is none.
@@ -67,6 +67,7 @@ public final class ModelContext: Observable {
     public init(engine: Engine? = nil, now: @escaping () -> Date = { Date() }) {
         self.engine = engine
         self.now = now
+        order = SyncOrder(now: now)
     }
 
     deinit { overlay.following?.cancel() }

@@ -1,10 +1,15 @@
+import Foundation
+
 /// A logical clock for the loads and saves of a context. It detects responses that arrive late.
 final class SyncOrder {
     private var last = 0
-    /// The begin times of the running calls.
-    private var active: Set<Int> = []
+    private let now: () -> Date
+    /// The dates of the values of the running calls, by begin time: the begin, or earlier for values from a cache.
+    private var active: [Int: Date] = [:]
     /// The times at which objects were destroyed. An older response must not add them again.
     private var destroyed: [ModelKey: Int] = [:]
+
+    init(now: @escaping () -> Date = { Date() }) { self.now = now }
 
     /// Advances the clock, and returns its new time.
     func next() -> Int {
@@ -15,17 +20,26 @@ final class SyncOrder {
     /// Begins a call, and returns its time. End the call with ``end(_:)``.
     func begin() -> Int {
         let time = next()
-        active.insert(time)
+        active[time] = now()
         return time
     }
 
     func end(_ time: Int) {
-        active.remove(time)
+        active[time] = nil
         if active.isEmpty { destroyed = [:] }
     }
 
+    /// Notes the age of the values of a running call. They may come from a cache.
+    func note(age: Duration, of time: Int) {
+        let date = now().addingTimeInterval(-(age / .seconds(1)))
+        active[time] = active[time].map { min($0, date) }
+    }
+
+    /// Returns the time of the first running call whose values are newer than a date; `nil` for none.
+    func firstTime(after date: Date) -> Int? { active.filter { $0.value > date }.keys.min() }
+
     /// Returns whether calls other than the one with this time are running.
-    func hasOthers(than time: Int) -> Bool { active.count > (active.contains(time) ? 1 : 0) }
+    func hasOthers(than time: Int) -> Bool { active.count > (active[time] == nil ? 0 : 1) }
 
     /// The objects that were deleted here and may still be on the server.
     var deleted: Set<ModelKey> = []

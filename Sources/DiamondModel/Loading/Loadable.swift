@@ -220,6 +220,9 @@ extension Loadable {
     ) async {
         let pages = self as? any PagePreparing
         if case .loaded(let page as Page) = completion { await pages?.prepare(page, of: flight) }
+        if case .loaded(let payload as Payload) = completion, let age = age(of: payload) {
+            loadContext?.order.note(age: age, of: flight.time)
+        }
         await loadContext?.prepareLoad()
         if loadState.flight !== flight { pages?.endPreparation(of: flight) }
     }

@@ -72,6 +72,8 @@ struct PendingSave {
         if let id = answer.id { model.replaceDuplicate(id: id) }
         // If the object was read after the server has answered, its values are newer.
         let newer = receivedAt.map(model.syncing.keysMerged) ?? []
+        // So are the values of a load that began after that.
+        let time = receivedAt.flatMap(order.firstTime) ?? self.time
         let context = model.context
         let keys = Set(sent.values.map(\.property.key))
         let acknowledge = {
@@ -84,7 +86,7 @@ struct PendingSave {
         }
         if let context { context.notingIDs(acknowledge) } else { acknowledge() }
         defer {
-            model.noteAnswer(at: order.next(), for: keys)
+            model.noteAnswer(at: receivedAt == nil ? order.next() : time, for: keys)
             model.noteFailure(nil)
             if isNew { model.syncing.loadState.noteLoad(at: model.syncing.loadState.now()) }
         }

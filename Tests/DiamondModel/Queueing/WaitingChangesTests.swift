@@ -256,6 +256,27 @@ import Testing
         #expect(try await program.context.collectSaves(of: Note.self).count == 1)
     }
 
+    @Test(arguments: [CachePolicy.revalidate, .cacheOnly])
+    func `a list that is loaded after the answer shows the newer values of the two`(_ policy: CachePolicy) async throws
+    {
+        api.put(old, at: 7)
+        let (one, other) = (try api.start(), try api.start())
+        let list = list(one)
+        api.answerOnce(StubAPI.Answer(200, .array([old]), headers: [.cacheControl: "max-age=60"]))
+        try await list.load()
+        api.isOnline = false
+        try await edit(list[0])
+        api.isOnline = true
+        api.advance(by: .seconds(1))
+        try await other.replay()
+        api.put(["id": 7, "text": "Edited elsewhere", "stars": 5], at: 7)
+        api.advance(by: .seconds(1))
+        try await list.load(policy: policy)
+        #expect(list[0].text == (policy == .cacheOnly ? "Edited offline" : "Edited elsewhere"))
+        #expect(list[0].stars == (policy == .cacheOnly ? 0 : 5))
+        #expect(!list[0].isDirty && !list[0].hasQueuedSaves)
+    }
+
     @Test func `a call that needs review is shown until a person decides`() async throws {
         var program = try api.start()
         let memo = Memo()
