@@ -31,6 +31,7 @@ extension OfflineTwin {
             row.base = answer ?? (row.base ?? Self.defaults).merging(call.values) { $1 }
             row.step = time
             rows[tag] = row
+            collected[tag, default: []].formUnion((answer ?? call.values).keys)
         case (.refused?, .create):
             keep(call, of: tag)
             // What waited for the id will never be sent.

@@ -67,6 +67,8 @@ struct OfflineTwin {
     /// The stored answers, by user and list.
     private var stored: [String: (tags: [String: Values], step: Int)] = [:]
     var keys: Set<String> = []
+    /// The names of the values from the answers that the last load has collected, by tag.
+    var collected: [String: Set<String>] = [:]
     /// Whether the program has used tracks. A load collects only the answers of known classes.
     var knowsTracks = false
     /// Whether the program has read the queue.
@@ -193,6 +195,7 @@ struct OfflineTwin {
     mutating func endLoad(of list: String) {
         hasRead = true
         if !list.isEmpty { knowsTracks = true }
+        collected = [:]
         for (tag, piece) in pieces where piece.parent == nil || knowsTracks { collect(tag) }
     }
 
@@ -204,12 +207,17 @@ struct OfflineTwin {
         show(list, found, at: step, isFirst: isFirst)
     }
 
-    /// Applies the stored list, without the server.
+    /// Applies the stored list, without the server. The answers that the load has collected are newer.
     mutating func loadStored(_ list: String) {
-        guard let (found, step) = stored["\(user) \(list)"] else {
+        guard let known = stored["\(user) \(list)"] else {
             return violate("\(list) was loaded without a server and without a stored answer")
         }
-        show(list, found, at: step, isFirst: true)
+        var found = known.tags
+        for (tag, names) in collected {
+            let base = rows[tag]?.base ?? [:]
+            found[tag]?.merge(base.filter { names.contains($0.key) }) { $1 }
+        }
+        show(list, found, at: known.step, isFirst: true)
     }
 
     private mutating func show(_ list: String, _ found: [String: Values], at time: Int, isFirst: Bool) {
