@@ -6,20 +6,25 @@ extension CollectionCore {
     /// Elements that fail are added to `rejected`. They replace earlier ones for the same objects.
     func upsert(_ values: [JSONItem]) {
         var seen = Set<ModelID>(minimumCapacity: values.count)
-        reading { confirmMembership(of: merge(values[...]) { id, _ in seen.insert(id).inserted }) }
+        reading {
+            removeRejections(of: values)
+            confirmMembership(of: merge(values[...]) { id, _ in seen.insert(id).inserted })
+        }
     }
 
     /// Merges like ``upsert(_:)``, but adds elements with new ids at the top.
     func upsertAtTop(_ values: [JSONItem]) {
         var seen = Set<ModelID>(minimumCapacity: values.count)
-        reading { confirmMembership(of: mergeAtTop(values[...]) { id, _ in seen.insert(id).inserted }) }
+        reading {
+            removeRejections(of: values)
+            confirmMembership(of: mergeAtTop(values[...]) { id, _ in seen.insert(id).inserted })
+        }
     }
 
     /// Merges elements, and adds those with new ids at the end.
     ///
     /// - Returns: The models that were added.
     func merge(_ values: ArraySlice<JSONItem>, isFirst: (ModelID, Int) -> Bool) -> [Model] {
-        removeRejections(of: values)
         var added: [Model] = []
         read(values, isFirst: isFirst) { model in
             if try confirming({ try add(model, at: .sorted, reason: .added) }) { added.append(model) }
@@ -31,7 +36,6 @@ extension CollectionCore {
     ///
     /// - Returns: The models of all elements.
     func mergeAtTop(_ values: ArraySlice<JSONItem>, isFirst: (ModelID, Int) -> Bool) -> [Model] {
-        removeRejections(of: values)
         var models: [Model] = []
         read(values, isFirst: isFirst) { models.append($0) }
         // Observers of the merges may have changed the order.
@@ -111,7 +115,8 @@ extension CollectionCore {
     /// Replaces the content with admitted models.
     func replaceMembers(_ models: [Model]) {
         if order.elementsEqual(models, by: { $0.model === $1 }), isArranged { return }
-        application?.restart()
+        // The rest of a page that is being applied is applied at once: an observer may replace the content each time.
+        application = nil
         transaction {
             let remaining = order.first == nil ? [] : Set(models.map(ObjectIdentifier.init))
             reserveEntries(models.count)
@@ -186,7 +191,7 @@ extension CollectionCore {
     }
 
     /// Removes the rejections of elements that are in an array, by id, or by value if there is no id.
-    private func removeRejections(of values: ArraySlice<JSONItem>) {
+    func removeRejections(of values: [JSONItem]) {
         if rejected.isEmpty { return }
         let ids = Set(values.compactMap { try? id(of: $0) })
         let others = Set(values.filter { (try? id(of: $0)) == nil }.map(\.value))

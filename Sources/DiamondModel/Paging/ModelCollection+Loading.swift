@@ -135,7 +135,11 @@ extension CollectionCore {
 
     /// Places the items of a page, or what is left of them after its first pieces.
     func put(_ page: Page, at place: PageApplication.Place) {
-        if let application = currentApplication { return complete(application) }
+        if let application = currentApplication {
+            self.application = nil
+            // A reset since the first pieces changes the place.
+            if application.place == place { return complete(application) }
+        }
         switch place {
         case .all: replaceAll(with: page.content)
         case .end: upsert(page.content)

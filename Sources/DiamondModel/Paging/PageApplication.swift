@@ -19,12 +19,12 @@ final class PageApplication {
     let place: Place
     /// The logical time (``SyncOrder``) of the response.
     let time: Int
-    private let items: [JSONItem]
+    let items: [JSONItem]
     /// The index of the first item with each id.
     private var indexes: [ModelID: Int]
     /// The items that were not applied yet.
     private var rest: ArraySlice<JSONItem>
-    /// The models of the applied items, in their order; of those that are not placed among others, only new ones.
+    /// The models of the applied items of a page that replaces the content, in their order.
     var models: [Model] = []
     /// The number of changes of the insertion order that follows from the pieces so far. The app has changed the order
     /// if there were others.
@@ -79,13 +79,6 @@ final class PageApplication {
 
     /// Notes that the item with an id cannot be read.
     func forget(_ id: ModelID) { indexes[id] = nil }
-
-    /// Applies all items again, because the content was replaced meanwhile.
-    func restart() {
-        rest = items[...]
-        models = []
-        hasRemovedOthers = false
-    }
 }
 
 extension JSONItem {
@@ -94,7 +87,8 @@ extension JSONItem {
 }
 
 extension CollectionCore {
-    /// Applies a long page in pieces. ``apply(_:of:)`` then applies what is left, and moves the position on.
+    /// Applies a long page in pieces. ``apply(_:of:)`` then applies what is left, and moves the position on. If the
+    /// content is replaced between two pieces, that is the whole page.
     ///
     /// - Parameters:
     ///   - load: The load of the page.
@@ -126,25 +120,28 @@ extension CollectionCore {
 
     /// Applies what is left of a page.
     func complete(_ application: PageApplication) {
-        self.application = nil
         reading {
             while !application.isComplete { applyPiece(of: application) }
-            if application.place == .all {
-                completeContent(of: application)
-            } else {
-                confirmMembership(of: application.models)
-            }
+            if application.place == .all { completeContent(of: application) }
         }
     }
 
     private func applyPiece(of application: PageApplication) {
         reading {
+            if application.isAtStart { begin(application) }
+            // Membership is confirmed with each piece, so that what the app changes after it is unsaved.
             switch application.place {
             case .all: applyContent(of: application)
-            case .end: application.models += merge(application.takeItems(), isFirst: application.isFirst)
-            case .top: application.models += mergeAtTop(application.takeItems(), isFirst: application.isFirst)
+            case .end: confirmMembership(of: merge(application.takeItems(), isFirst: application.isFirst))
+            case .top: confirmMembership(of: mergeAtTop(application.takeItems(), isFirst: application.isFirst))
             }
         }
+    }
+
+    private func begin(_ application: PageApplication) {
+        application.orderChanges = order.changes
+        if application.place != .all { return removeRejections(of: application.items) }
+        if !rejected.isEmpty { rejected = [] }
     }
 
     // MARK: The whole content
@@ -152,10 +149,6 @@ extension CollectionCore {
     /// Applies a piece of a page that replaces the content: merges and places the next items, or removes rows that the
     /// page does not have.
     private func applyContent(of application: PageApplication) {
-        if application.isAtStart {
-            application.orderChanges = order.changes
-            if !rejected.isEmpty { rejected = [] }
-        }
         let items = application.takeItems()
         confirming {
             if items.isEmpty { return removeOthers(of: application) }

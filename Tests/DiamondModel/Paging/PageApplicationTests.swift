@@ -159,6 +159,55 @@ import Testing
         #expect(table.failure == nil)
     }
 
+    @Test func `an observer may replace the content after each piece`() async throws {
+        let count = 8 * PageApplication.pieceSize
+        let notes = notes { _ in Self.text(0..<count) }
+        let token = notes.observe { _ in
+            let sorted = notes.sorted { $0.id > $1.id }
+            #expect(throws: Never.self) { try notes.set(sorted) }
+        }
+        try await notes.load()
+        #expect(notes.map(\.id) == (0..<count).reversed() && notes.core.application == nil)
+        token.cancel()
+    }
+
+    @Test(arguments: [Load.Scope.more, .refresh])
+    func `a row that is removed between two pieces stays an unsaved change`(scope: Load.Scope) async throws {
+        let count = 4 * PageApplication.pieceSize
+        let notes = notes { _ in "[]" }
+        let engine = try #require(notes.context?.engine)
+        notes.source = PageSource(engine, Request("notes"), paging: .offset(limit: count))
+        try notes.set(Data(Self.text(5_000..<5_010).utf8))
+        var removed: Note?
+        try await apply(page(Self.text(Array(0..<count) + [5_000])), to: notes, load: Load(scope: scope)) { piece in
+            if piece == 2 {
+                removed = notes.first { $0.id < count }
+                removed.map { _ = notes.remove($0) }
+            }
+            return true
+        }
+        let id = try #require(removed).modelID
+        #expect(notes.count == count + 9 && notes[id: id] == nil && notes.core.hasChangedMembers)
+        #expect(notes.core.syncedIDs?.count == count + 10 && notes.core.syncedIDs?.contains(id) == true)
+    }
+
+    @Test func `a page replaces the content if the collection is reset after a piece for the top`() async throws {
+        let count = 4 * PageApplication.pieceSize
+        let notes = notes { _ in "[]" }
+        let context = try #require(notes.context)
+        let engine = try #require(context.engine)
+        notes.source = PageSource(engine, Request("notes"), paging: .offset(limit: count))
+        try notes.set(Data(Self.text(5_000..<5_010).utf8))
+        let new = try page(Self.text(Array(0..<count) + [5_000]))
+        let time = context.order.begin()
+        await notes.core.applyPieces(of: new, of: Load(scope: .refresh), at: time) { notes.count < count / 2 }
+        #expect(notes.count > 10 && notes.core.application?.place == .top)
+        notes.reset()
+        try context.applyingAnswer(of: time) { try notes.apply(new, of: Load()) }
+        context.order.end(time)
+        #expect(notes.map(\.id) == Array(0..<count) + [5_000] && notes.core.application == nil)
+    }
+
     @Test func `an object that is destroyed between two pieces does not return`() async throws {
         let count = 4 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
@@ -252,6 +301,22 @@ import Testing
         #expect(notes.map(\.id) == Array(0..<count) && notes[3].text == "x")
         #expect(notes.rejected.map(\.index) == [count, count + 1])
         #expect(notes.rejected.map(\.error.code) == [.missingID, .duplicateID])
+    }
+
+    @Test(arguments: [Load.Scope.beginning, .more, .refresh])
+    func `no piece removes the rejections of the others`(scope: Load.Scope) async throws {
+        let count = 4 * PageApplication.pieceSize
+        let notes = notes { _ in "[]" }
+        let engine = try #require(notes.context?.engine)
+        notes.source = PageSource(engine, Request("notes"), paging: .offset(limit: count))
+        try notes.set(Data(Self.text([3]).utf8))
+        let faulty = "{\"text\":\"no id\"}"
+        let text = "[\(faulty)," + Self.text(0..<count).dropFirst().dropLast() + ",{\"id\":3},\(faulty)]"
+        try await apply(page(text), to: notes, load: Load(scope: scope))
+        let rejected = notes.rejected.sorted { $0.index < $1.index }
+        #expect(rejected.map(\.index) == [0, count + 1, count + 2])
+        #expect(rejected.map(\.error.code) == [.missingID, .duplicateID, .missingID])
+        #expect(Set(notes.map(\.id)) == Set(0..<count))
     }
 
     @Test func `a collection that follows a query shows a long list in pieces`() async throws {
