@@ -9,7 +9,7 @@ final class TapedText {
     private let tape: JSONTape
     let settings: DecodingSettings
     /// The names that `convertFromSnakeCase` has converted.
-    var convertedNames: [String: String] = [:]
+    var convertedNames: [ExactText: String] = [:]
     /// Whether a value was asked for that only `JSONDecoder` decides.
     private(set) var isUndecided = false
 

@@ -12,9 +12,9 @@ extension TapedText {
 
     private func camelCased(_ name: String) -> String {
         guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
-        if let known = convertedNames[name] { return known }
+        if let known = convertedNames[ExactText(name)] { return known }
         let converted = SnakeCase.camelCased(name)
-        convertedNames[name] = converted
+        convertedNames[ExactText(name)] = converted
         return converted
     }
 }

@@ -12,7 +12,7 @@ final class ValueEncoder: Encoder {
     /// The names of the last object of each type of keys.
     private var shapes: [ObjectIdentifier: EncodedObject.Shape] = [:]
     /// The names that `convertToSnakeCase` has converted.
-    private var convertedNames: [String: String] = [:]
+    private var convertedNames: [ExactText: String] = [:]
 
     private enum Content {
         case nothing
@@ -131,9 +131,9 @@ extension ValueEncoder {
     }
 
     private func snakeCased(_ name: String) -> String {
-        if let known = convertedNames[name] { return known }
+        if let known = convertedNames[ExactText(name)] { return known }
         let converted = SnakeCase.snakeCased(name)
-        convertedNames[name] = converted
+        convertedNames[ExactText(name)] = converted
         return converted
     }
 }

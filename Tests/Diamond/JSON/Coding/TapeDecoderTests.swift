@@ -153,6 +153,14 @@ import Testing
         #expect(try kept.decoder.container(keyedBy: Samples.AnyKey.self).allKeys.map(\.stringValue) == ["a"])
     }
 
+    @Test func `converted names that look the same keep their bytes`() throws {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let text = Data("[{\"é_a\":1},{\"e\u{301}_a\":1}]".utf8)
+        let read = try #require(decoder.tapedValue(of: [Names].self, from: text)).flatMap(\.names)
+        #expect(try read.isExactly(decoder.decode([Names].self, from: text).flatMap(\.names)))
+    }
+
     @Test func `a decoder that reads more than JSON is not replaced`() {
         let relaxed = JSONDecoder()
         relaxed.allowsJSON5 = true

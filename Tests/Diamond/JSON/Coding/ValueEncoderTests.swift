@@ -151,6 +151,11 @@ import Testing
         #expect(result.isMade && result.difference == nil)
     }
 
+    @Test(arguments: Settings.allCases) func `names that look the same keep their bytes`(settings: Settings) {
+        let values = [Named(name: "é"), Named(name: "e\u{301}"), Named(name: "é")]
+        #expect(Sample.compare(values, settings.encoder) == (true, nil))
+    }
+
     @Test func `an error is that of JSONEncoder, with its coding path`() throws {
         let value = ["a": [1, Double.nan]]
         let expected = #expect(throws: EncodingError.self) { try JSONEncoder().encode(value) }
