@@ -65,10 +65,12 @@ extension Model {
     }
 
     /// The JSON of all properties that the user may set, by key. Nested objects also have their ids.
+    ///
+    /// A model that contains itself, directly or not, is written as its id there.
     public final var snapshot: [String: JSONValue] {
         let slots = PropertyVisitor.slots(of: self).filter(\.isSettable)
         track(slots)
-        return Dictionary(slots.map { ($0.property.key, $0.snapshot) }) { first, _ in first }
+        return visiting { Dictionary(slots.map { ($0.property.key, $0.snapshot) }) { first, _ in first } }
     }
 
     /// Throws if the JSON of a nested object has members that only the server may set, other than its id.
@@ -156,7 +158,9 @@ extension PropertyVisitor.Slot {
     }
 
     fileprivate var snapshot: JSONValue {
-        guard let child = property.nestedModel(in: value) else { return property.encode(value) }
+        guard let child = property.nestedModel(in: value), !child.tracking.isVisiting else {
+            return property.encode(value)
+        }
         var object = child.snapshot
         if let id = child.serverID { object[type(of: child).idKey] = id.json }
         return .object(object)

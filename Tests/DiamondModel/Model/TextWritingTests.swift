@@ -60,10 +60,37 @@ import Testing
         #expect(try text(read.jsonText()) == #"{"first":3,"geo":{"lat":8,"lng":1}}"#)
     }
 
+    @Test func `a changed member replaces the one of the text, also if its name has escapes`() throws {
+        let others = (0..<1000).map { "\"other\($0)\":\($0)" }.joined(separator: ",")
+        let shelf = try Shelf(json: Data(#"{"\u006eame":"a",\#(others),"label":"c"}"#.utf8))
+        shelf["name"] = "b"
+        #expect(try text(shelf.jsonText()) == shelf.json.description)
+        #expect(shelf.json.name == "b" && shelf.json.label == "c" && shelf.json.other999 == 999)
+    }
+
     @Test func `an object that contains itself is its id there`() throws {
         let shelf = try Shelf(json: Data(#"{"id":7,"name":"a"}"#.utf8))
         shelf.next = shelf
         #expect(try text(shelf.jsonText()) == #"{"id":7,"name":"a","next":7}"#)
+        #expect(shelf.snapshot["next"] == 7)
+    }
+
+    @Test func `an object in an object that it contains is its id there, in every form`() throws {
+        let shelf = try Shelf(json: Data(#"{"id":7,"name":"a"}"#.utf8))
+        let other = try Shelf(json: Data(#"{"id":8}"#.utf8))
+        shelf.next = other
+        other.next = shelf
+        let json: JSONValue = ["id": 7, "name": "a", "next": ["id": 8, "next": 7]]
+        #expect(shelf.json == json)
+        #expect(try text(shelf.jsonText()) == json.description)
+        #expect(shelf.changedJSON == ["next": ["id": 8, "next": 7]])
+        #expect(shelf.creationJSON.next == ["id": 8, "next": 7])
+        #expect(shelf.snapshot["next"]?.id == 8 && shelf.snapshot["next"]?.next == 7)
+        let archived = try JSONDecoder().decode(Shelf.self, from: JSONEncoder().encode(shelf))
+        #expect(archived.name == "a" && archived.next?.modelID == 8 && archived.next?.next == nil)
+        let new = Shelf()
+        new.next = new
+        #expect(new.json.next == .null && new.snapshot["next"] == .null)
     }
 
     @Test func `a number that is not finite has no text`() throws {
