@@ -7,8 +7,8 @@ package struct JSONWriter {
     /// Whether the text is canonical. It may not be with an integer beyond 2^53 and other numbers that JCS rounds to a
     /// double.
     private(set) var isCanonical = true
-    /// The first number that is not finite, and is missing in the text.
-    private var unwritten: Double?
+    /// The first number that is not finite, and the offset at which it is missing in the text.
+    private var unwritten: (number: Double, offset: Int)?
     /// The members of the objects that are being written.
     private var members: [Member] = []
 
@@ -28,7 +28,7 @@ package struct JSONWriter {
     /// - Throws: `notFinite` for a number that is not finite.
     package func text() throws(JSONError) -> [UInt8] {
         guard let unwritten else { return bytes }
-        let message = "JSON cannot contain the number \(unwritten): send a finite number, or a string"
+        let message = "JSON cannot contain the number \(unwritten.number): send a finite number, or a string"
         throw JSONError(.notFinite, message)
     }
 
@@ -82,7 +82,7 @@ package struct JSONWriter {
         if let integer = Int64(exactly: double) { return write(integer) }
         if JSONNumber.isDescribed(double) { return bytes.append(contentsOf: double.description.utf8) }
         guard let text = JSONNumber.text(of: double) else {
-            unwritten = unwritten ?? double
+            unwritten = unwritten ?? (double, bytes.count)
             return
         }
         bytes.append(contentsOf: text)
@@ -162,7 +162,7 @@ extension JSONWriter {
     /// - Returns: Whether all names differ.
     @discardableResult
     package mutating func endObject(_ object: Object) -> Bool {
-        let count = members.count - object.firstMember
+        let count = memberCount(of: object)
         guard count > 0 else {
             write(literal: "{}")
             return true
@@ -176,14 +176,20 @@ extension JSONWriter {
 
     /// Removes an object that was begun, also after its end.
     package mutating func remove(_ object: Object) {
-        members.removeLast(members.count - object.firstMember)
+        members.removeLast(memberCount(of: object))
         bytes.removeLast(bytes.count - object.start)
+        if let unwritten, unwritten.offset > object.start { self.unwritten = nil }
     }
 
-    /// Whether an object that is being written has a member with a name.
-    package func hasMember(_ name: String, in object: Object) -> Bool {
+    /// Returns the number of members of an object that is being written.
+    package func memberCount(of object: Object) -> Int { members.count - object.firstMember }
+
+    /// Returns whether one of the first members of an object that is being written has a name.
+    ///
+    /// - Parameter count: The number of members to search.
+    package func hasMember(_ name: String, amongFirst count: Int, of object: Object) -> Bool {
         let beginning = name.withBytes { $0.beginning(of: $0.count) }
-        return members[object.firstMember...].contains { member in
+        return members[object.firstMember...].prefix(count).contains { member in
             member.beginning == beginning && bytes[member.start...].starts(with: JSONName(name).bytes)
         }
     }

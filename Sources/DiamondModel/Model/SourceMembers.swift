@@ -82,10 +82,11 @@ struct SourceMembers: Equatable {
 
 extension SourceMembers {
     /// Writes the members that an object does not have yet.
-    ///
-    /// - Parameter isPartial: Whether the object has members.
-    func write(to output: inout JSONWriter, in object: JSONWriter.Object, isPartial: Bool) {
-        for (name, value) in zip(names, values) where !(isPartial && output.hasMember(name, in: object)) {
+    func write(to output: inout JSONWriter, in object: JSONWriter.Object) {
+        // The names that are written here differ.
+        let count = output.memberCount(of: object)
+        for (name, value) in zip(names, values)
+        where count == 0 || !output.hasMember(name, amongFirst: count, of: object) {
             output.beginMember(name)
             output.write(value)
         }
@@ -93,7 +94,7 @@ extension SourceMembers {
             // The text was read before.
             guard let tape = try? JSONTape(scanning: bytes, ambiguities: .isolated) else { return }
             for (name, value) in tape.root.members
-            where !(isPartial && output.hasMember(name.string(), in: object)) {
+            where count == 0 || !output.hasMember(name.string(), amongFirst: count, of: object) {
                 output.beginMember(name)
                 output.write(value)
             }

@@ -7,8 +7,6 @@ extension PropertyVisitor {
     struct WrittenModel {
         // Not retained for each property: it is visited.
         unowned(unsafe) let model: Model
-        /// Whether a property was written.
-        var hasMembers = false
         /// Whether a value has a place in the JSON that is found only in its tree.
         var needsTree = false
     }
@@ -36,7 +34,7 @@ extension PropertyVisitor {
         model.trackSyncState()
         let written = writing
         writing = outer
-        model.tracking.members?.write(to: &output, in: object, isPartial: written?.hasMembers ?? false)
+        model.tracking.members?.write(to: &output, in: object)
         if output.endObject(object), written?.needsTree == false { return }
         output.remove(object)
         output.write(.object(model.object()))
@@ -54,7 +52,6 @@ extension PropertyVisitor {
             writing?.needsTree = true
             return
         }
-        writing?.hasMembers = true
         output.beginMember(name)
         property.codec.write(value, self)
     }

@@ -37,7 +37,8 @@ import Testing
             var writer = JSONWriter()
             let object = writer.beginObject()
             for (index, name) in chosen.enumerated() {
-                #expect(writer.hasMember(name, in: object) == chosen[..<index].contains(name))
+                let count = random.below(index + 1)
+                #expect(writer.hasMember(name, amongFirst: count, of: object) == chosen[..<count].contains(name))
                 if index % 2 == 0 { writer.beginMember(name) } else { writer.beginMember(JSONName(name)) }
                 writer.write(true)
             }
@@ -62,6 +63,23 @@ import Testing
         writer.writeNull()
         writer.endObject(outer)
         #expect(try writer.text() == Array(#"{"a":null}"#.utf8))
+    }
+
+    @Test func `a number that is not finite is forgotten with its object, but not with a later one`() throws {
+        var writer = JSONWriter()
+        let array = writer.beginArray()
+        writer.beginElement()
+        let object = writer.beginObject()
+        writer.beginMember("a")
+        writer.write(.infinity)
+        writer.endObject(object)
+        writer.beginElement()
+        writer.remove(writer.beginObject())
+        #expect { try writer.text() } throws: { ($0 as? JSONError)?.code == .notFinite }
+        writer.remove(object)
+        writer.writeNull()
+        writer.endArray(array)
+        #expect(try writer.text() == Array("[null]".utf8))
     }
 
     @Test(arguments: [0, 0.5, -1.5e9, 1.7e9 + 0.123456, -6.5e10, 3e13, -3e13, 1e15, .infinity, .nan])

@@ -57,12 +57,20 @@ final class EncodedObject {
 
     private var names: [String] { otherNames ?? Array(expected?.names.prefix(values.count) ?? []) }
 
-    func hasMember(named name: String) -> Bool { names.contains(name) }
-
     /// The shape of the finished object.
     var shape: Shape {
         if otherNames == nil, let expected, values.count == expected.names.count { return expected }
         return Shape(names)
+    }
+
+    /// Whether the name of a container is that of an earlier member. `JSONEncoder` continues that member's container.
+    func repeatsContainer(in shape: Shape) -> Bool {
+        guard !containers.isEmpty, shape.hasRepeatedNames else { return false }
+        let indices = Set(containers.map(\.index))
+        var earlier: Set<String> = []
+        return shape.names.enumerated().contains { index, name in
+            !earlier.insert(name).inserted && indices.contains(index)
+        }
     }
 
     /// Names in an order, and their places.
@@ -75,6 +83,8 @@ final class EncodedObject {
             self.names = names
             places = Dictionary(zip(names, names.indices)) { $1 }
         }
+
+        var hasRepeatedNames: Bool { places.count < names.count }
 
         func object(of values: [JSONValue]) -> [String: JSONValue] { places.mapValues { values[$0] } }
     }

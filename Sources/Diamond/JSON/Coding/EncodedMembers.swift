@@ -54,10 +54,7 @@ extension EncodedMembers {
     }
 
     private func put(_ container: EncodedContainer, for key: Key) {
-        let name = encoder.name(key)
-        // `JSONEncoder` continues a container that the member has.
-        if object.hasMember(named: name) { encoder.leaveUndecided() }
-        object.append(container, named: name)
+        object.append(container, named: encoder.name(key))
     }
 
     func superEncoder() -> any Encoder { encoder.unused() }

@@ -68,9 +68,6 @@ final class ValueEncoder: Encoder {
         return ValueEncoder(settings: settings)
     }
 
-    /// Notes that only `JSONEncoder` decides.
-    func leaveUndecided() { isUndecided = true }
-
     /// Returns an error for a value that has no JSON. The result of the encoding is not used, even if a type catches
     /// the error.
     func undecided(_ error: any Error = Unrepresentable()) -> any Error {
@@ -109,6 +106,7 @@ extension ValueEncoder {
     private func finished(_ object: EncodedObject) -> JSONValue {
         for (index, container) in object.containers { object.values[index] = finished(container) }
         let shape = object.shape
+        if object.repeatsContainer(in: shape) { isUndecided = true }
         if shapes[object.keys] !== shape { shapes[object.keys] = shape }
         return .object(shape.object(of: object.values))
     }
