@@ -15,7 +15,7 @@ final class ReplayOwner: Sendable {
     struct State {
         var id: Int64?
         var lock: OwnerLock?
-        /// The end of the lease, by the clock that counts from the boot, in milliseconds.
+        /// The end of the lease.
         var leaseEnd = Uptime(rawValue: 0)
         /// The number of jobs and claims that need the lease.
         var users = 0

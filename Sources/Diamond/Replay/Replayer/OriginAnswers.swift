@@ -27,8 +27,6 @@ final class OriginAnswers: Sendable {
     }
 
     /// Returns the origins, and removes them; `nil` for none, or before the minimum time has passed.
-    ///
-    /// - Parameter uptime: the time since the machine was started, in milliseconds.
     func take(at uptime: Uptime) -> Set<String>? {
         state.withLock { state in
             guard !state.origins.isEmpty, state.notBefore <= uptime else { return nil }

@@ -24,8 +24,7 @@ struct ReplayDraft: Hashable, Sendable {
     var call: String? { policy.call }
     /// The earliest time at which the job is sent; `nil` for now.
     var runAt: QueueTime?
-    /// The time of expiry, if another queue has set it already; `nil` for the time that the
-    /// policy sets.
+    /// The time of expiry, if another queue has set it already; `nil` for the time that the policy sets.
     var expiresAt: QueueTime?
     /// Whether the job itself is held from the start.
     var isHeld = false
