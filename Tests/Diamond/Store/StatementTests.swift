@@ -93,20 +93,26 @@ private struct Statements {
     init(ofRoom room: String) throws {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let folder = tests.appending(path: "../../Sources/Diamond/\(room)/Table")
-        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
-            add(try String(contentsOf: file, encoding: .utf8))
-        }
+        let sources = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        // Other files of the table read the columns of one file.
+        let shared = sources.compactMap { Self.columns(in: $0) }.first
+        for source in sources { add(source, sharedColumns: shared ?? "1") }
+    }
+
+    private static func columns(in source: String) -> String? {
+        source.firstMatch(of: #/static let columns: SQL = """(.*?)"""/#.dotMatchesNewlines()).map { String($0.1) }
     }
 
     /// Adds the statements of a source file.
-    mutating func add(_ source: String) {
-        let columns = source.firstMatch(of: #/static let columns: SQL = """(.*?)"""/#.dotMatchesNewlines())
+    mutating func add(_ source: String, sharedColumns: String = "1") {
+        let columns = Self.columns(in: source) ?? sharedColumns
         let beginning = #/("""\s*|")(SELECT|INSERT|UPDATE|DELETE) /#
         var rest = source[...]
         while let match = rest.firstMatch(of: beginning) {
             let quotes = match.1.hasPrefix("\"\"\"") ? "\"\"\"" : "\""
             rest = rest[match.2.startIndex...]
-            let text = Self.takeText(from: &rest, until: quotes, columns: columns.map { String($0.1) } ?? "1")
+            let text = Self.takeText(from: &rest, until: quotes, columns: columns)
             let type = rest.prefixMatch(of: #/"+,\s*columns: ([\w.]+)\.self/#)
             all.append(Statement(text: text, columns: type.map { String($0.1) }))
         }

@@ -30,7 +30,7 @@ import Testing
 
     @Test func `a duration of any length is added`() {
         #expect(Uptime(rawValue: 7) + .seconds(Int64.max) == .max)
-        #expect(Uptime(rawValue: 7) - .seconds(Int64.max) == .min)
+        #expect(Uptime(rawValue: -7) - .seconds(Int64.max) == .min)
     }
 
     @Test(
