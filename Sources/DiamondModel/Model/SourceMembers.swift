@@ -93,10 +93,12 @@ extension SourceMembers {
         text?.withBytes { bytes in
             // The text was read before.
             guard let tape = try? JSONTape(scanning: bytes, ambiguities: .isolated) else { return }
-            for (name, value) in tape.root.members
-            where count == 0 || !output.hasMember(name.string(), amongFirst: count, of: object) {
-                output.beginMember(name)
-                output.write(value)
+            withExtendedLifetime(tape) {
+                for (name, value) in tape.root.members
+                where count == 0 || !output.hasMember(name.string(), amongFirst: count, of: object) {
+                    output.beginMember(name)
+                    output.write(value)
+                }
             }
         }
     }
