@@ -124,6 +124,41 @@ import Testing
         return ids
     }
 
+    @Test(arguments: 0..<12)
+    func `change sets stay exact whatever the app changes between two pieces`(seed: Int) async throws {
+        var random = SplitMix(state: UInt64(seed))
+        let old = changed(Array(0..<700), &random)
+        let new = changed(old + (1_000..<1_300), &random)
+        let notes = notes { _ in "[]" }
+        try notes.set(Data(Self.text(old).utf8))
+        let table = table(notes)
+        var removed: Set<Int> = []
+        try await apply(
+            page(Self.text(new, text: "y")), to: notes, load: Load(scope: seed % 2 == 0 ? .more : .beginning)
+        ) {
+            _ in
+            for _ in 0..<2 where !notes.isEmpty {
+                let note = notes[Int.random(in: 0..<notes.count, using: &random)]
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0:
+                    removed.insert(note.id)
+                    notes.remove(note)
+                case 1: try? notes.move(from: notes.count / 2, to: 0)
+                case 2: note.text = "a"
+                case 3: notes.sortKeys = notes.sortKeys.isEmpty ? [.by(\.text, named: "text")] : []
+                case 4: notes.sectionRule = notes.sectionRule == nil ? .by(\.text) : nil
+                default: notes.filters["odd"] = notes.filters["odd"] == nil ? Filter { $0.id % 2 == 1 } : nil
+                }
+            }
+            return true
+        }
+        #expect(table.failure == nil)
+        let ids = notes.allModels.map(\.id)
+        let known = Set(ids)
+        #expect(known.count == ids.count && known.isSuperset(of: Set(new).subtracting(removed)))
+        if seed % 2 == 1 { #expect(ids.filter(Set(new).contains) == new.filter(known.contains)) }
+    }
+
     @Test func `what the app changes between two pieces stays`() async throws {
         let count = 4 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
