@@ -57,6 +57,16 @@ import Testing
         #expect(api.calls == [StubAPI.Call("PUT", "notes/7", ["id": 7, "text": "milk", "stars": 2, "by": "me"])])
     }
 
+    @Test(arguments: [SaveMode.optimistic, .wait])
+    func `an object that contains itself is sent with its id there`(_ mode: SaveMode) async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let context = ModelContext(engine: api.engine)
+        let knot = try context.model(Knot.self, from: ["id": 7])
+        try await knot.save(mode) { $0.next = $0 }
+        #expect(api.calls == [StubAPI.Call("PATCH", "knots/7", ["next": 7])])
+        #expect(knot.next === knot && !knot.isDirty)
+    }
+
     @Test func `an object without changes sends nothing`() async throws {
         let api = StubAPI { _ in StubAPI.Answer(204) }
         try await note(api).save()
@@ -400,5 +410,24 @@ import Testing
             #expect(list.map(\.id) == before.0)
             #expect(list.allModels.map(\.id) == before.1)
         }
+    }
+}
+
+/// An object that may contain itself.
+private final class Knot: Model {
+    static let next: Property<Knot, Knot?> = Property(nullable: \.next, "next")
+
+    private var _next: Knot?
+
+    var next: Knot? {
+        get { read(Self.next, from: _next) }
+        set { write(Self.next, from: _next, to: newValue) { _next = $0 } }
+    }
+
+    override class var resource: Request? { Request("knots") }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _next = visitor.visit(Self.next, with: _next)
     }
 }
