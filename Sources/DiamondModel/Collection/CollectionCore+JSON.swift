@@ -115,7 +115,7 @@ extension CollectionCore {
     /// Replaces the content with admitted models.
     func replaceMembers(_ models: [Model]) {
         if order.elementsEqual(models, by: { $0.model === $1 }), isArranged { return }
-        // The rest of a page that is being applied is applied at once: an observer may replace the content each time.
+        // A page in pieces is then applied at once. An observer that replaces the content after each would never end it.
         application = nil
         transaction {
             let remaining = order.first == nil ? [] : Set(models.map(ObjectIdentifier.init))
