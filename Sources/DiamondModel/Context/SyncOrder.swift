@@ -29,9 +29,9 @@ final class SyncOrder {
         if active.isEmpty { destroyed = [:] }
     }
 
-    /// Notes the age of the values of a running call. They may come from a cache.
-    func note(age: Duration, of time: Int) {
-        let date = now().addingTimeInterval(-(age / .seconds(1)))
+    /// Notes the age of the values of a running call, which may come from a cache; `nil` if it is unknown.
+    func note(age: Duration?, of time: Int) {
+        let date = age.map { now().addingTimeInterval(-($0 / .seconds(1))) } ?? .distantPast
         active[time] = active[time].map { min($0, date) }
     }
 

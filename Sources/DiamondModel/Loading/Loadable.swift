@@ -220,8 +220,10 @@ extension Loadable {
     ) async {
         let pages = self as? any PagePreparing
         if case .loaded(let page as Page) = completion { await pages?.prepare(page, of: flight) }
-        if case .loaded(let payload as Payload) = completion, let age = age(of: payload) {
-            loadContext?.order.note(age: age, of: flight.time)
+        if case .loaded(let payload as Payload) = completion {
+            // A page without a request may be from a database that does not have the answers yet.
+            let isDated = (payload as? Page).map { $0.sent != nil } ?? true
+            loadContext?.order.note(age: isDated ? age(of: payload) : nil, of: flight.time)
         }
         await loadContext?.prepareLoad()
         if loadState.flight !== flight { pages?.endPreparation(of: flight) }

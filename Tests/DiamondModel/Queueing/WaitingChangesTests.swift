@@ -277,6 +277,22 @@ import Testing
         #expect(!list[0].isDirty && !list[0].hasQueuedSaves)
     }
 
+    @Test func `a list from a source without requests shows an answer that its load has collected`() async throws {
+        api.put(old, at: 7)
+        let (one, other) = (try api.start(), try api.start())
+        let list = ModelCollection<Note>(context: one.context)
+        list.source = PageSource { [old] _ in Page(items: [old], isLast: true) }
+        try await list.load()
+        api.isOnline = false
+        try await edit(list[0])
+        api.isOnline = true
+        api.advance(by: .seconds(1))
+        try await other.replay()
+        api.advance(by: .seconds(1))
+        try await list.load(policy: .revalidate)
+        #expect(list[0].text == "Edited offline" && !list[0].isDirty && !list[0].hasQueuedSaves)
+    }
+
     @Test func `a call that needs review is shown until a person decides`() async throws {
         var program = try api.start()
         let memo = Memo()
