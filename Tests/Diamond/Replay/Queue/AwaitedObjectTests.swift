@@ -7,8 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Jobs whose requests refer to objects that other jobs create", .limit(minutes: 5)) struct AwaitedObjectTests
-{
+@Suite("Jobs whose requests refer to objects that other jobs create", .limit(minutes: 5)) struct AwaitedObjectTests {
     private let fixture = ReplayFixture()
 
     private static let task = "local:96001A3D-0000-4000-8000-000000000001"
