@@ -47,7 +47,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// example, does not count.
     public let attempts: Int
     /// The number of ``attempts`` after which the job is dead.
-    package let attemptLimit: Int
+    public let attemptLimit: Int
     /// The start of the current attempt; `nil` if none runs. If several attempts may have been processed, it is the
     /// start of the first.
     package let sentAt: Date?
