@@ -685,6 +685,14 @@ import UnixSignals
             count += piece.count
         }
         do {
+            var pieces = streamed.bytes.makeAsyncIterator()
+            do throws(ConnectionError) {
+                while let piece = try await pieces.next(isolation: #isolation) { count += piece.count }
+            } catch {
+                print(error.code, count)
+            }
+        }
+        do {
             let streamed = try await engine.stream(Request("https://api.example.com/export"), sharing: true)
             _ = streamed
         }
