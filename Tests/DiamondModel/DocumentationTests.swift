@@ -220,7 +220,7 @@ import Testing
 
     private func sources(text: String, database: Database) async throws {
         var configuration = Engine.Configuration()
-        configuration.baseURL = "https://api.example.com/v1/"  // relative URLs are resolved against it; ends with /
+        configuration.baseURL = "https://api.example.com/v1/"  // relative URLs are resolved against it
         let engine = Engine(configuration)
         let context = ModelContext(engine: engine)
         let cities = ModelCollection<City>(context: context)
