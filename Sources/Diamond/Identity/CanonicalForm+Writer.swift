@@ -96,6 +96,7 @@ extension CanonicalForm.Writer {
         }
     }
 
+    @inline(never)
     private mutating func addJSON(_ value: JSONValue, rules: KeyRules) throws(RequestError) {
         let secrets = replacesCredentials ? rules.own.secrets : []
         let value = value.removing(IdentityRules(ignoring: rules.own.ignoring, secrets: secrets))
