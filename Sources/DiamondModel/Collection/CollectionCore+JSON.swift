@@ -173,7 +173,7 @@ extension CollectionCore {
                 }
                 if !isGone(id) { try receive(model(with: id, from: object, readers: readers)) }
             } catch {
-                refused(json, reject(json.value, at: index, error))
+                refused(json, reject(json.value, at: index, because: error))
             }
         }
     }
@@ -184,7 +184,7 @@ extension CollectionCore {
     }
 
     @discardableResult
-    func reject(_ json: JSONValue, at index: Int, _ error: any Error) -> ModelError {
+    func reject(_ json: JSONValue, at index: Int, because error: any Error) -> ModelError {
         let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
         rejected.append(Rejection(index: index, json: json, error: error))
         return error

@@ -167,7 +167,7 @@ extension CollectionCore {
                     guard models.updateValue(model, forKey: id) == nil else { throw ModelError.duplicate(id) }
                     order.append(model)
                 } catch {
-                    reject(json, at: index, error)
+                    reject(json, at: index, because: error)
                 }
             }
             replaceMembers(order)

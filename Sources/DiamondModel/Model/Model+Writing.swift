@@ -83,22 +83,22 @@ extension Model {
 
     /// Returns whether the JSON has the current value of a property. Otherwise it has the value as it was read.
     final func isWritten(_ slot: PropertyVisitor.Slot) -> Bool {
-        isWritten(slot.property, child: slot.nestedModel, slot.nestedCollection)
+        isWritten(slot.property, child: slot.nestedModel, collection: slot.nestedCollection)
     }
 
     /// - Parameters:
     ///   - child: The nested model of the property.
     ///   - collection: The nested collection of the property.
-    final func isWritten(_ property: AnyProperty, child: Model?, _ collection: CollectionCore?) -> Bool {
+    final func isWritten(_ property: AnyProperty, child: Model?, collection: CollectionCore?) -> Bool {
         if property.access == .transient { return false }
         let isNew = !tracking.hasSource && property.access == .user
-        return isNew || hasOwnState(property, child: child, collection)
-            || isChanged(property, child: child, collection)
+        return isNew || hasOwnState(property, child: child, collection: collection)
+            || isChanged(property, child: child, collection: collection)
     }
 
     /// Returns whether a nested model or collection may have newer state than the owner's JSON: it is synced
     /// separately.
-    private func hasOwnState(_ property: AnyProperty, child: Model?, _ collection: CollectionCore?) -> Bool {
+    private func hasOwnState(_ property: AnyProperty, child: Model?, collection: CollectionCore?) -> Bool {
         if let child { return child.tracking.hasSource }
         guard let collection else { return false }
         if collection.hasContent { return true }
@@ -112,10 +112,10 @@ extension Model {
     /// tracks the properties.
     final func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {
         if slot.property.access == .transient { return false }
-        return isChanged(slot.property, child: slot.nestedModel, slot.nestedCollection)
+        return isChanged(slot.property, child: slot.nestedModel, collection: slot.nestedCollection)
     }
 
-    private func isChanged(_ property: AnyProperty, child: Model?, _ collection: CollectionCore?) -> Bool {
+    private func isChanged(_ property: AnyProperty, child: Model?, collection: CollectionCore?) -> Bool {
         // A nested object that refers back to this one does not change with it.
         lazy var visited: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
         if let collection { return collection.isDirty(visited: &visited) }

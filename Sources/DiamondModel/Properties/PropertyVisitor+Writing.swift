@@ -45,8 +45,9 @@ extension PropertyVisitor {
         property.access(on: model)
         let isWritten =
             property.isNested
-            ? model.isWritten(property, child: property.form.model?(value), property.form.collection?(value))
-            : model.isWritten(property, child: nil, nil)
+            ? model.isWritten(
+                property, child: property.form.model?(value), collection: property.form.collection?(value))
+            : model.isWritten(property, child: nil, collection: nil)
         guard isWritten else { return }
         guard let name = property.writtenName(in: model) else {
             writing?.needsTree = true

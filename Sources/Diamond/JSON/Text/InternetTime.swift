@@ -49,16 +49,16 @@ extension ByteWriter {
         let isLong = !(0...9999).contains(year)
         if isLong { write(UInt8(ascii: year < 0 ? "-" : "+")) }
         write(year.magnitude, digits: isLong ? 6 : 4)
-        write("-", time.day.month)
-        write("-", time.day.day)
-        write("T", time.second / 3600)
-        write(":", time.second / 60 % 60)
-        write(":", time.second % 60)
+        write("-", before: time.day.month)
+        write("-", before: time.day.day)
+        write("T", before: time.second / 3600)
+        write(":", before: time.second / 60 % 60)
+        write(":", before: time.second % 60)
         writeFraction(time.microseconds)
         write(UInt8(ascii: "Z"))
     }
 
-    private mutating func write(_ separator: Unicode.Scalar, _ number: Int64) {
+    private mutating func write(_ separator: Unicode.Scalar, before number: Int64) {
         write(UInt8(ascii: separator))
         write(number.magnitude, digits: 2)
     }

@@ -37,10 +37,10 @@ extension TemporaryFile {
         contents.hash.update(data: piece)
         contents.hashedSize += piece.count
         let last = ReceivedBytes(size: contents.hashedSize, digest: Data(contents.hash.finalize()))
-        try put(last, previous)
+        try put(last, after: previous)
     }
 
-    private func put(_ last: ReceivedBytes, _ previous: ReceivedBytes) throws {
+    private func put(_ last: ReceivedBytes, after previous: ReceivedBytes) throws {
         let pair = ReceivedBytes.pair(last, previous)
         let count = pair.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(last.size)) }
         try Self.check(count < 0 ? -1 : 0)
@@ -59,7 +59,7 @@ extension TemporaryFile {
             } else if let (size, hash) = try confirmed(recorded, in: &contents) {
                 // First, so that a process that is killed here loses nothing. The row has these bytes otherwise.
                 let isLonger = size > recorded.size
-                if isLonger { try put(ReceivedBytes(size: size, digest: Data(hash.finalize())), recorded) }
+                if isLonger { try put(ReceivedBytes(size: size, digest: Data(hash.finalize())), after: recorded) }
                 try Self.check(ftruncate(descriptor, off_t(size + (isLonger ? ReceivedBytes.pairSize : 0))))
                 contents.size = size
                 contents.hash = hash
