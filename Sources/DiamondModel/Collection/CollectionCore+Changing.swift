@@ -138,7 +138,7 @@ extension CollectionCore {
         let section = section(for: entry.model)
         let start = sections.firstIndex { $0 === section }.map { offsets[$0] } ?? 0
         put(entry, in: section, at: min(max(index - start, 0), section.rows.count), reason: reason)
-        entry.pin = sorts.map { $0.sameValue?(entry.model) }
+        entry.pin = UnobservedReading.run { sorts.map { $0.sameValue?(entry.model) } }
     }
 
     // MARK: Removing

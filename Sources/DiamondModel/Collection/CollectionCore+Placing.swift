@@ -2,7 +2,9 @@ import Diamond
 
 extension CollectionCore {
     /// Returns whether a model passes all filters.
-    func isVisible(_ model: Model) -> Bool { filters.allSatisfy { $0(model) } }
+    func isVisible(_ model: Model) -> Bool {
+        filters.isEmpty || UnobservedReading.run { filters.allSatisfy { $0(model) } }
+    }
 
     /// Returns a function that tells whether another entry sorts before this one: by the sort rules, then by the
     /// insertion order.
@@ -31,7 +33,7 @@ extension CollectionCore {
         touch(entry)
         entry.pin = nil
         let section = section(for: entry.model)
-        let index = section.rows.position(where: precedence(over: entry))
+        let index = UnobservedReading.run { section.rows.position(where: precedence(over: entry)) }
         put(entry, in: section, at: index, reason: reason)
         // The search has skipped the rows that wait, so this row is placed again with them.
         guard isWaiting, !sorts.isEmpty else { return }
@@ -155,16 +157,18 @@ extension CollectionCore {
         guard let place = entry.section else { return false }
         if sectionRule != nil, place !== section(for: entry.model) { return false }
         if sorts.isEmpty { return true }
-        if let pin = entry.pin { return pin.allSatisfy { $0?(entry.model) ?? false } }
         let (before, after) = place.rows.neighbors(of: entry)
-        return before.map { precedes($0, entry) } ?? true && after.map { precedes(entry, $0) } ?? true
+        return UnobservedReading.run {
+            if let pin = entry.pin { return pin.allSatisfy { $0?(entry.model) ?? false } }
+            return before.map { precedes($0, entry) } ?? true && after.map { precedes(entry, $0) } ?? true
+        }
     }
 
     // MARK: Sections
 
     func section(for model: Model) -> SectionRecord {
         guard let sectionRule else { return sections[0] }
-        return section(key: sectionRule.key(model))
+        return section(key: UnobservedReading.run { sectionRule.key(model) })
     }
 
     private func section(key: String) -> SectionRecord {
@@ -217,7 +221,7 @@ extension CollectionCore {
             sections[index] = known
             sectionsByKey[section.key] = known
         }
-        let visible = sorted(order.filter { isVisible($0.model) }, by: sorts[...])
+        let visible = UnobservedReading.run { sorted(order.filter { isVisible($0.model) }, by: sorts[...]) }
         for entry in order {
             entry.chunk = nil
             entry.leavePlace()
@@ -230,7 +234,9 @@ extension CollectionCore {
     }
 
     /// Whether ``arrangeAll()`` would change nothing.
-    var isArranged: Bool {
+    var isArranged: Bool { UnobservedReading.run { hasRowsInOrder } }
+
+    private var hasRowsInOrder: Bool {
         for section in sections {
             var last: Entry?
             for entry in section.rows.entries {
@@ -258,7 +264,9 @@ extension CollectionCore {
     private func grouped(_ entries: [Entry], reusing old: [String: SectionRecord]) -> [(SectionRecord, [Entry])] {
         guard let sectionRule else { return [(sections[0], entries)] }
         var groups: [String: [Entry]] = [:]
-        for entry in entries { groups[sectionRule.key(entry.model), default: []].append(entry) }
+        UnobservedReading.run {
+            for entry in entries { groups[sectionRule.key(entry.model), default: []].append(entry) }
+        }
         for section in sections where groups[section.key] == nil { groups[section.key] = [] }
         let keys = groups.keys.sorted { sectionRule.precedes($0, $1) }
         sections = keys.map { sectionsByKey[$0] ?? old[$0] ?? SectionRecord(key: $0) }

@@ -5,7 +5,7 @@ extension Model {
     /// Returns the value of a property, for its getter.
     @inlinable
     public final func read<Owner: Model, Value>(_ property: Property<Owner, Value>, from value: Value) -> Value {
-        registrar.access(unsafeDowncast(self, to: Owner.self), keyPath: property.keyPath)
+        registrar?.access(unsafeDowncast(self, to: Owner.self), keyPath: property.keyPath)
         return value
     }
 

@@ -12,7 +12,7 @@ extension Model {
 
     /// - Parameter visited: The models that were asked already. Breaks cycles.
     final func isDirty(visited: inout Set<ObjectIdentifier>) -> Bool {
-        registrar.access(self, keyPath: \Model.isDirty)
+        registrar?.access(self, keyPath: \Model.isDirty)
         if !tracking.dirty.isEmpty { return !visited.contains(ObjectIdentifier(self)) }
         if tracking.nesting == .absent { return false }
         guard visited.insert(ObjectIdentifier(self)).inserted else { return false }

@@ -25,11 +25,12 @@ open class Model: Observable {
 
     deinit { tracking.context?.forget(tracking.ids, of: type(of: self), being: ObjectIdentifier(self)) }
 
-    /// The registrar, created by the first read.
-    @inlinable final var registrar: ObservationRegistrar { registrarIfAny ?? makeRegistrar() }
+    /// The registrar, created by the first read; `nil` before it for a rule of a collection.
+    @inlinable final var registrar: ObservationRegistrar? { registrarIfAny ?? makeRegistrar() }
 
     @usableFromInline
-    final func makeRegistrar() -> ObservationRegistrar {
+    final func makeRegistrar() -> ObservationRegistrar? {
+        if UnobservedReading.isActive { return nil }
         let registrar = ObservationRegistrar()
         registrarIfAny = registrar
         return registrar
@@ -106,7 +107,7 @@ extension Model {
 
     /// The id from the server; `nil` for a new object.
     public final var serverID: ModelID? {
-        registrar.access(self, keyPath: \Model.serverID)
+        registrar?.access(self, keyPath: \Model.serverID)
         return tracking.serverID
     }
 
@@ -120,7 +121,7 @@ extension Model {
 
     /// Whether the server has not assigned an id yet.
     public final var isNew: Bool {
-        registrar.access(self, keyPath: \Model.isNew)
+        registrar?.access(self, keyPath: \Model.isNew)
         return tracking.serverID == nil
     }
 

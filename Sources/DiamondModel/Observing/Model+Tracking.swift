@@ -10,7 +10,7 @@ extension Model {
     }
 
     /// Registers that the state of the sync is read: the dirty bits, the repairs, the rejections and the last JSON.
-    final func trackSyncState() { registrar.access(self, keyPath: \Model.repairs) }
+    final func trackSyncState() { registrar?.access(self, keyPath: \Model.repairs) }
 
     /// Notifies the observers of the state of the sync. A setter of a property need not call it for the dirty bit.
     final func syncStateDidChange() { stateDidChange(\.repairs) }

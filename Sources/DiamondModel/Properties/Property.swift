@@ -88,7 +88,7 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
     }
 
     override func access(on model: Model) {
-        model.registrar.access(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
+        model.registrar?.access(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
     }
 
     override func willSet(on model: Model) {

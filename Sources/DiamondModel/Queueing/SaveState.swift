@@ -43,7 +43,7 @@ extension Model {
     /// A failure stays until the next save of the object, or until its changes are undone. Calls that are not queued do
     /// not change the state while they are sent.
     public final var saveState: SaveState {
-        registrar.access(self, keyPath: \Model.saveState)
+        registrar?.access(self, keyPath: \Model.saveState)
         if let state = context?.calls(of: self).state { return state }
         let isUnsaved = isNew || isDirty
         if let failure = tracking.syncing?.failure, isUnsaved || failure.call == .destroy {
@@ -54,7 +54,7 @@ extension Model {
 
     /// Whether calls of the object wait in the queue, or their answers wait to be collected.
     public final var hasQueuedSaves: Bool {
-        registrar.access(self, keyPath: \Model.hasQueuedSaves)
+        registrar?.access(self, keyPath: \Model.hasQueuedSaves)
         return context.map { !$0.calls(of: self).isEmpty } ?? false
     }
 

@@ -42,6 +42,21 @@ import Testing
         #expect(notes.allModels.last?.registrarIfAny == nil)
     }
 
+    @Test func `the rules of a collection read values without registrars`() async throws {
+        let notes = ModelCollection<Note>(context: ModelContext())
+        notes.sortKeys = [.by(\.text, named: "text")]
+        notes.filters["short"] = Filter { $0.text.utf8.count < 10 }
+        notes.sectionRule = .initials(of: \.text)
+        try notes.set(Data(#"[{"id":1,"text":"milk"},{"id":2,"text":"bread"}]"#.utf8))
+        notes.sort()
+        let eggs = try Note(json: ["id": 3, "text": "eggs"])
+        try notes.insert(eggs, at: 0)
+        #expect(notes.map(\.modelID) == [2, 3, 1])
+        #expect(notes.allModels.allSatisfy { $0.registrarIfAny == nil })
+        #expect(await tracked({ _ = eggs.text }) { eggs.text = "zucchini" })
+        #expect(notes.map(\.modelID) == [2, 1, 3])
+    }
+
     @Test(arguments: [false, true])
     func `a view that shows the state of a model is updated at each transition`(_ isInCollection: Bool) async throws {
         let program = try api.start()
