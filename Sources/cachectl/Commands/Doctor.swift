@@ -29,145 +29,110 @@ struct Doctor: ParsableCommand {
         if queue != nil, diagnosis.failure?.code == .noStore { diagnosis.failure = nil }
         let report = HealthReport(diagnosis, queue: queue)
         if place.json {
-            Output.json(report)
+            Output.json(report.form)
         } else {
             for line in report.lines { Output.line(line.printable) }
         }
         guard diagnosis.failure == nil, queue?.failure == nil else { throw Failure.noStore }
-        if !report.complaints.isEmpty { throw Failure.damaged }
+        if !report.problems.isEmpty { throw Failure.damaged }
     }
 }
 
 /// The output of `doctor`, as JSON and as text.
-private struct HealthReport: Encodable {
-    struct Problem: Encodable {
-        var what: String
-        var remedy: String
-    }
+private struct HealthReport {
+    private let diagnosis: CacheDiagnosis
+    private let queue: ReplayDiagnosis?
+    let problems: [CacheDiagnosis.Problem]
 
-    struct File: Encodable {
-        var name: String
-        var bytes: Int64
-        /// The permissions in octal digits.
-        var mode: String
-
-        init(_ file: CacheDiagnosis.File) {
-            name = file.name
-            bytes = file.bytes
-            mode = "0" + String(file.mode, radix: 8)
-        }
-    }
-
-    struct Settings: Encodable {
-        var schemaVersion: Int64
-        /// The application id in hexadecimal digits.
-        var applicationID: String
-        var journalMode: String
-        var autoVacuum: String
-        var pageSize: Int64
-        var pages: Int64
-        var freePages: Int64
-        var freePart: Double
-
-        init(_ settings: CacheTable.Settings) {
-            schemaVersion = settings.schemaVersion
-            applicationID = "0x" + String(settings.applicationID, radix: 16)
-            journalMode = settings.journalMode
-            let modes: [Int64: String] = [0: "none", 1: "full", 2: "incremental"]
-            autoVacuum = modes[settings.autoVacuum] ?? String(settings.autoVacuum)
-            pageSize = settings.pageSize
-            pages = settings.pages
-            freePages = settings.freePages
-            freePart = Double(freePages) / Double(max(1, pages))
-        }
-    }
-
-    struct Queue: Encodable {
-        var schemaVersion: Int64?
-        var journalMode: String?
-        var pages: Int64?
-        var pageSize: Int64?
-        var logPages: Int64
-        var counts: CountsForm?
-        /// The number of jobs that could have been sent for a minute, if no process sends any. Absent for none.
-        var unsentJobs: Int?
-
-        init(_ diagnosis: ReplayDiagnosis) {
-            logPages = diagnosis.logPages
-            schemaVersion = diagnosis.settings?.schemaVersion
-            journalMode = diagnosis.settings?.journalMode
-            pages = diagnosis.settings?.pages
-            pageSize = diagnosis.settings?.pageSize
-            counts = diagnosis.counts.isEmpty ? nil : CountsForm(diagnosis.counts)
-            unsentJobs = diagnosis.unsentJobs > 0 ? diagnosis.unsentJobs : nil
-        }
-    }
-
-    var version = Cachectl.configuration.version
-    var sqliteVersion: String
-    var sqliteOptions: [String]
-    var store: String
-    var directory: File?
-    var files: [File]
-    var setAside: [File]
-    var settings: Settings?
-    var usedBytes: Int64?
-    var logPages: Int64
-    var logThreshold = CacheDiagnosis.logThreshold
-    var entries: Int?
-    var bodyBytes: Int64?
-    /// The names of the keys that seal the store. Absent if it is not sealed.
-    var keyIDs: [String]?
-    /// Absent if there is no queue.
-    var queue: Queue?
-    var complaints: [Problem]
+    private let version = Cachectl.configuration.version
+    private let sqliteOptions: [String]
+    private let files: [CacheDiagnosis.File]
 
     init(_ diagnosis: CacheDiagnosis, queue: ReplayDiagnosis?) {
-        sqliteVersion = diagnosis.sqliteVersion
+        self.diagnosis = diagnosis
+        self.queue = queue
         sqliteOptions = diagnosis.sqliteOptions.filter { option in Self.options.contains { option.hasPrefix($0) } }
-        store = diagnosis.store.directory.path
-        directory = diagnosis.directory.map { File($0) }
-        files = (diagnosis.files + (queue?.files ?? [])).map { File($0) }
-        setAside = diagnosis.setAside.map { File($0) }
-        settings = diagnosis.settings.map { Settings($0) }
-        usedBytes = diagnosis.settings?.usedBytes
-        logPages = diagnosis.logPages
-        entries = diagnosis.totals?.entries
-        bodyBytes = diagnosis.totals?.bodyBytes
-        keyIDs = diagnosis.keyIDs.isEmpty ? nil : diagnosis.keyIDs
-        self.queue = queue.map { Queue($0) }
-        complaints = (diagnosis.problems + (queue?.problems ?? [])).map {
-            Problem(what: $0.what, remedy: $0.remedy)
-        }
+        files = diagnosis.files + (queue?.files ?? [])
+        problems = diagnosis.problems + (queue?.problems ?? [])
     }
 
-    /// The options of SQLite that matter to a store.
+    /// The build options that change how the cache works.
     private static let options = ["SECURE_DELETE", "THREADSAFE=", "MAX_MMAP_SIZE=", "DIRECT_OVERFLOW_READ", "OMIT_WAL"]
+
+    var form: JSONObject {
+        [
+            "version": version, "sqliteVersion": diagnosis.sqliteVersion, "sqliteOptions": sqliteOptions,
+            "store": diagnosis.store.directory.path, "directory": diagnosis.directory?.form,
+            "files": files.map(\.form), "setAside": diagnosis.setAside.map(\.form),
+            "settings": diagnosis.settings?.form, "usedBytes": diagnosis.settings?.usedBytes,
+            "logPages": diagnosis.logPages, "logThreshold": CacheDiagnosis.logThreshold,
+            "entries": diagnosis.totals?.entries, "bodyBytes": diagnosis.totals?.bodyBytes, "keyIDs": keyIDs,
+            "queue": queue?.form,
+            "complaints": problems.map { ["what": $0.what, "remedy": $0.remedy] },
+        ]
+    }
+
+    private var keyIDs: [String]? { diagnosis.keyIDs.isEmpty ? nil : diagnosis.keyIDs }
+}
+
+extension CacheDiagnosis.File {
+    /// The permissions in octal digits.
+    fileprivate var permissions: String { "0" + String(mode, radix: 8) }
+
+    fileprivate var form: JSONObject { ["name": name, "bytes": bytes, "mode": permissions] }
+}
+
+extension CacheTable.Settings {
+    fileprivate var hexadecimalID: String { "0x" + String(applicationID, radix: 16) }
+
+    fileprivate var autoVacuumMode: String {
+        let modes: [Int64: String] = [0: "none", 1: "full", 2: "incremental"]
+        return modes[autoVacuum] ?? String(autoVacuum)
+    }
+
+    fileprivate var form: JSONObject {
+        [
+            "schemaVersion": schemaVersion, "applicationID": hexadecimalID, "journalMode": journalMode,
+            "autoVacuum": autoVacuumMode, "pageSize": pageSize, "pages": pages, "freePages": freePages,
+            "freePart": Double(freePages) / Double(max(1, pages)),
+        ]
+    }
+}
+
+extension ReplayDiagnosis {
+    fileprivate var form: JSONObject {
+        [
+            "schemaVersion": settings?.schemaVersion, "journalMode": settings?.journalMode, "pages": settings?.pages,
+            "pageSize": settings?.pageSize, "logPages": logPages, "counts": counts.isEmpty ? nil : CountsForm(counts),
+            // The number of jobs that could have been sent for a minute, if no process sends any.
+            "unsentJobs": unsentJobs > 0 ? unsentJobs : nil,
+        ]
+    }
 }
 
 extension HealthReport {
     var lines: [String] {
         let options = sqliteOptions.isEmpty ? "" : " (\(sqliteOptions.joined(separator: ", ")))"
         return [
-            "diamond   \(version)\(settings.map { ", schema \($0.schemaVersion)" } ?? "")",
-            "sqlite    \(sqliteVersion)\(options)",
-            "store     \(store)\(directory.map { " (\($0.mode))" } ?? "")",
-        ] + files.map { "file      \($0.name) (\($0.mode)), \(Quantity.bytes($0.bytes))" } + contents + queued
-            + setAside.map { "aside     \($0.name), \(Quantity.bytes($0.bytes))" }
-            + (complaints.isEmpty ? ["healthy"] : complaints.map { "! \($0.what): \($0.remedy)" })
+            "diamond   \(version)\(diagnosis.settings.map { ", schema \($0.schemaVersion)" } ?? "")",
+            "sqlite    \(diagnosis.sqliteVersion)\(options)",
+            "store     \(diagnosis.store.directory.path)\(diagnosis.directory.map { " (\($0.permissions))" } ?? "")",
+        ] + files.map { "file      \($0.name) (\($0.permissions)), \(Quantity.bytes($0.bytes))" } + contents + queued
+            + diagnosis.setAside.map { "aside     \($0.name), \(Quantity.bytes($0.bytes))" }
+            + (problems.isEmpty ? ["healthy"] : problems.map { "! \($0.what): \($0.remedy)" })
     }
 
     private var queued: [String] {
-        guard let queue, let version = queue.schemaVersion, let counts = queue.counts else { return [] }
-        let pages = "\(queue.pages ?? 0) pages of \(Quantity.bytes(queue.pageSize ?? 0))"
+        guard let queue, let settings = queue.settings, !queue.counts.isEmpty else { return [] }
+        let pages = "\(settings.pages) pages of \(Quantity.bytes(settings.pageSize))"
         return [
-            "queue     schema \(version), \(pages), journal_mode \(queue.journalMode ?? "")",
-            "jobs      \(counts.text)",
+            "queue     schema \(settings.schemaVersion), \(pages), journal_mode \(settings.journalMode)",
+            "jobs      \(CountsForm(queue.counts).text)",
         ] + unsent + (queue.logPages > 0 ? [log(queue.logPages)] : [])
     }
 
     private var unsent: [String] {
-        guard let count = queue?.unsentJobs else { return [] }
+        guard let count = queue?.unsentJobs, count > 0 else { return [] }
         return ["unsent    \(count), which no process sends now: run the program, or 'cachectl queue replay'"]
     }
 
@@ -176,16 +141,16 @@ extension HealthReport {
     }
 
     private var contents: [String] {
-        guard let settings, let usedBytes else { return [] }
+        guard let settings = diagnosis.settings else { return [] }
         let pages = "\(settings.pages) of \(Quantity.bytes(settings.pageSize)), \(settings.freePages) free"
         let part = settings.pages > 0 ? " (\(settings.freePages * 100 / settings.pages) %)" : ""
-        let modes = "journal_mode \(settings.journalMode), auto_vacuum \(settings.autoVacuum)"
-        let held = entries.map { ["entries   \($0), bodies \(Quantity.bytes(bodyBytes ?? 0))"] } ?? []
+        let modes = "journal_mode \(settings.journalMode), auto_vacuum \(settings.autoVacuumMode)"
+        let held = diagnosis.totals.map { ["entries   \($0.entries), bodies \(Quantity.bytes($0.bodyBytes))"] } ?? []
         return [
             "pages     \(pages)\(part)",
-            "log       \(logPages) pages; checkpointed from \(logThreshold) pages on",
-            "settings  \(modes), application_id \(settings.applicationID)",
-            "used      \(Quantity.bytes(usedBytes)) (each program sets its own limit)",
+            "log       \(diagnosis.logPages) pages; checkpointed from \(CacheDiagnosis.logThreshold) pages on",
+            "settings  \(modes), application_id \(settings.hexadecimalID)",
+            "used      \(Quantity.bytes(settings.usedBytes)) (each program sets its own limit)",
         ] + held + (keyIDs.map { ["sealed    with \($0.map { "'\($0)'" }.joined(separator: ", "))"] } ?? [])
     }
 }

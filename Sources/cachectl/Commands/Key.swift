@@ -83,7 +83,7 @@ extension Key {
         let removed = difference.removals.map(\.line), added = difference.insertions.map(\.line)
         if store.json {
             let keys = [forms.0, forms.1].map(\.key.description)
-            Output.json(Comparison(keys: keys, onlyFirst: removed, onlySecond: added))
+            Output.json(["keys": keys, "onlyFirst": removed, "onlySecond": added])
         } else {
             for line in removed { Output.lines("- \(line)") }
             for line in added { Output.lines("+ \(line)") }
@@ -91,13 +91,6 @@ extension Key {
         }
         if !difference.isEmpty { throw Failure.different }
     }
-}
-
-/// The output of `key --json` for two requests.
-private struct Comparison: Encodable {
-    var keys: [String]
-    var onlyFirst: [String]
-    var onlySecond: [String]
 }
 
 extension CanonicalForm {

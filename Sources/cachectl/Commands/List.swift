@@ -77,7 +77,7 @@ struct List: ParsableCommand {
     }
 
     private func show(_ rows: [EntryRow]) {
-        guard !store.json else { return Output.json(rows) }
+        guard !store.json else { return Output.json(rows.map(\.form)) }
         guard !rows.isEmpty else {
             return Output.note(selections(at: .now).isEmpty ? "nothing stored" : "no entry matches")
         }
@@ -101,52 +101,44 @@ extension CacheListing {
 }
 
 /// An entry, as an object of `list --json` and as a row of the table.
-struct EntryRow: Encodable {
-    var key: String
-    var method: String
-    var status: Int
-    var url: String
-    var bytes: Int64
-    var storedAt: String
-    /// The current age in seconds (RFC 9111, section 4.2.3).
-    var age: Int64
-    /// The remaining freshness lifetime in seconds, negative if it is over. Absent if the response has none.
-    var fresh: Int64?
-    /// Whether the entry is protected from eviction.
-    var pinned: Bool
-    /// The cursor for a list that starts after this entry. Absent outside a list.
-    var cursor: String?
-    /// `true` for an entry with an incomplete body. Absent otherwise.
-    var partial: Bool?
-    private var milliseconds: (age: Int64, fresh: Int64?)
+struct EntryRow {
+    private let listing: CacheListing
+    /// The URL as it was sent.
+    let url: String
+    /// The cursor for a list that starts after this entry; `nil` outside a list.
+    private let cursor: CacheCursor?
+    /// The current age in milliseconds (RFC 9111, section 4.2.3).
+    private let milliseconds: Int64
+    /// The remaining freshness lifetime in milliseconds, negative if it is over; `nil` if the response has none.
+    private let rest: Int64?
 
-    /// - Parameter url: the URL as it was sent.
     init(_ listing: CacheListing, url: String, cursor: CacheCursor? = nil, now: WallTime) {
-        let age = listing.initialAge + max(0, now.milliseconds(since: listing.storedAt))
-        milliseconds = (age, listing.freshness(at: now))
-        key = listing.key.description
-        method = listing.method
-        status = listing.status
+        self.listing = listing
         self.url = url
-        bytes = listing.bodySize
-        pinned = listing.flags.contains(.pinned)
-        self.cursor = cursor?.description
-        partial = listing.isPartial ? true : nil
-        storedAt = Quantity.instant(listing.storedAt)
-        self.age = age / 1000
-        fresh = milliseconds.fresh.map { $0 / 1000 }
+        self.cursor = cursor
+        milliseconds = listing.initialAge + max(0, now.milliseconds(since: listing.storedAt))
+        rest = listing.freshness(at: now)
     }
 
-    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh, pinned, cursor, partial }
+    var key: String { listing.key.description }
+    var storedAt: String { Quantity.instant(listing.storedAt) }
+    var size: String { Quantity.bytes(listing.bodySize) }
+    var age: String { Quantity.age(milliseconds) }
+    var isPinned: Bool { listing.flags.contains(.pinned) }
 
-    var cells: [String] {
-        let known = milliseconds.fresh.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"
-        let fresh = partial == true ? "partial" : known
-        return [
-            String(key.prefix(12)), method, String(status), Quantity.bytes(bytes), Quantity.age(milliseconds.age),
-            fresh,
-            url,
+    var fresh: String {
+        guard !listing.isPartial else { return "partial" }
+        return rest.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"
+    }
+
+    var form: JSONObject {
+        [
+            "key": key, "method": listing.method, "status": listing.status, "url": url, "bytes": listing.bodySize,
+            "storedAt": storedAt, "age": milliseconds / 1000, "fresh": rest.map { $0 / 1000 }, "pinned": isPinned,
+            "cursor": cursor?.description, "partial": listing.isPartial ? true : nil,
         ]
     }
+
+    var cells: [String] { [String(key.prefix(12)), listing.method, String(listing.status), size, age, fresh, url] }
 }
 #endif

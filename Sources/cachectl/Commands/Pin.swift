@@ -48,15 +48,11 @@ private struct Pinning {
             throw Failure.report(
                 Failure.nothingFound, "the entry \(key) was just removed: see 'cachectl list'")
         }
-        guard !store.json else { return Output.json(PinnedEntry(key: listing.key.description, pinned: isPinned)) }
+        guard !store.json else {
+            return Output.json(["key": listing.key.description, "pinned": isPinned] as JSONObject)
+        }
         Output.line(
             "\(isPinned ? "pinned" : "unpinned") \(listing.key.description.prefix(12)) \(listing.url)".printable)
     }
-}
-
-/// The output of `pin --json` and `unpin --json`.
-private struct PinnedEntry: Encodable {
-    var key: String
-    var pinned: Bool
 }
 #endif

@@ -101,7 +101,7 @@ struct Send: AsyncParsableCommand {
             throw Failure.reported(error)
         case .success(let response):
             if store.json {
-                try Output.attempt(json: SentResponse(response, time: outcome.time))
+                try Output.attempt(json: Self.form(of: response, time: outcome.time))
             } else {
                 try show(response, time: outcome.time)
             }
@@ -115,6 +115,19 @@ struct Send: AsyncParsableCommand {
         Output.note("\(response.status.code), \(Self.origin(of: response)) in \(Quantity.time(time))")
     }
 
+    private static func form(of response: Response, time: Duration) -> JSONObject {
+        let body = String(validating: response.body, as: UTF8.self)
+        return [
+            "status": response.status.code, "source": response.source.rawValue,
+            "milliseconds": Double(time.components.seconds) * 1000
+                + Double(time.components.attoseconds / 1_000_000_000_000) / 1000,
+            "headers": response.headers.map {
+                [$0.name.rawName, $0.name == .setCookie ? "•••" : SecretNames.masked($0)]
+            },
+            "body": body, "base64": body == nil ? response.body.base64EncodedString() : nil,
+        ]
+    }
+
     private static func origin(of response: Response) -> String {
         let size = Quantity.bytes(Int64(response.body.count))
         switch response.source {
@@ -124,27 +137,6 @@ struct Send: AsyncParsableCommand {
         case .stale: return "\(size) from cache, stale"
         case .generated: return "nothing stored"
         }
-    }
-}
-
-/// The output of `send --json`.
-private struct SentResponse: Encodable {
-    var status: Int
-    var source: String
-    var milliseconds: Double
-    var headers: [[String]]
-    /// The body as text. If it is not UTF-8, `base64` has it instead.
-    var body: String?
-    var base64: String?
-
-    init(_ response: Response, time: Duration) {
-        status = response.status.code
-        source = response.source.rawValue
-        milliseconds =
-            Double(time.components.seconds) * 1000 + Double(time.components.attoseconds / 1_000_000_000_000) / 1000
-        headers = response.headers.map { [$0.name.rawName, $0.name == .setCookie ? "•••" : SecretNames.masked($0)] }
-        body = String(validating: response.body, as: UTF8.self)
-        base64 = body == nil ? response.body.base64EncodedString() : nil
     }
 }
 #endif

@@ -72,38 +72,29 @@ struct Show: ParsableCommand {
         guard !store.json else {
             let text = String(validating: stored.body, as: UTF8.self)
             let base64 = text == nil ? stored.body.base64EncodedString() : nil
-            let entry = ShownEntry(entry: row, canonicalForm: form, headers: headers, body: text, base64: base64)
+            let entry: JSONObject = [
+                "entry": row.form, "canonicalForm": form, "headers": headers, "body": text, "base64": base64,
+            ]
             return Output.json(entry)
         }
         showClear(row)
-        Output.line("body        \(row.cells[3]) (print it with --body)")
-        Output.lines("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
+        Output.line("body        \(row.size) (print it with --body)")
+        Output.lines("\nREQUEST\n\(form)\nRESPONSE\nstatus \(listing.status)")
         for header in headers { Output.line("\(header[0]): \(header[1])") }
     }
 }
 
 extension Show {
     private func showLocked(_ row: EntryRow) {
-        if store.json { Output.json(ShownEntry(entry: row)) } else { showClear(row) }
+        if store.json { Output.json(["entry": row.form] as JSONObject) } else { showClear(row) }
     }
 
     /// Prints the parts of an entry that are readable without the key of a sealed store.
     private func showClear(_ row: EntryRow) {
         Output.line("key         \(row.key)")
         Output.line("url         \(row.url)")
-        let pinned = row.pinned ? ", pinned" : ""
-        Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])\(pinned)")
+        let pinned = row.isPinned ? ", pinned" : ""
+        Output.line("stored      \(row.storedAt), age \(row.age), fresh \(row.fresh)\(pinned)")
     }
-}
-
-/// The output of `show --json`.
-private struct ShownEntry: Encodable {
-    var entry: EntryRow
-    /// Absent, like all properties below, if the entry is locked.
-    var canonicalForm: String?
-    var headers: [[String]]?
-    /// The body as text. If it is not UTF-8, `base64` has it instead.
-    var body: String?
-    var base64: String?
 }
 #endif

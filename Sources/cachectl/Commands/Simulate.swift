@@ -53,12 +53,12 @@ struct Simulate: ParsableCommand {
 
     private func set(_ isRecording: Bool, in cache: Cache) throws {
         try cache.setRecording(isRecording)
-        guard !store.json else { return Output.json(RecordSwitch(recording: isRecording)) }
+        guard !store.json else { return Output.json(["recording": isRecording]) }
         Output.line(isRecording ? "the store now records accesses" : "the store no longer records accesses")
     }
 
     private func show(_ simulation: Simulation, _ recommendation: Simulation.Recommendation) {
-        guard !store.json else { return Output.json(SimulationFigures(of: simulation, recommendation: recommendation)) }
+        guard !store.json else { return Output.json(simulation.form(recommendation)) }
         for line in table(of: simulation).lines(width: Output.width) { Output.line(line) }
         Output.line("")
         Output.lines(SimulationText(of: simulation, recommendation: recommendation).text)
@@ -135,54 +135,23 @@ struct SimulationText {
     private var time: String { Quantity.age(simulation.seconds * 1000) }
 }
 
-/// The output of `simulate --record --json`.
-private struct RecordSwitch: Encodable {
-    var recording: Bool
-}
-
-/// The output of `simulate --json`.
-private struct SimulationFigures: Encodable {
-    struct Line: Encodable {
-        /// Absent for a cache without a limit.
-        var size: Int64?
-        var requestsMissed: Double
-        var bytesMissed: Double
-        var lruRequestsMissed: Double
-        var lruBytesMissed: Double
-
-        init(size: Int64?, misses: Simulation.Misses, lru: Simulation.Misses) {
-            self.size = size
-            requestsMissed = misses.requests
-            bytesMissed = misses.bytes
-            lruRequestsMissed = lru.requests
-            lruBytesMissed = lru.bytes
-        }
+extension Simulation {
+    fileprivate func form(_ recommendation: Recommendation) -> JSONObject {
+        [
+            "requests": requests, "bytes": bytes, "seconds": seconds, "sampled": sampling.rate,
+            "present": currentCapacity,
+            "sizes": lines.map { Self.form(size: $0.capacity, misses: $0.misses, lru: $0.lru) },
+            "unbounded": Self.form(size: nil, misses: unbounded, lru: unbounded),
+            "recommended": recommendation.capacity, "largerMayPay": recommendation.isOpen,
+            "bytesSaved": recommendation.bytesSaved,
+        ]
     }
 
-    var requests: Int64
-    var bytes: Int64
-    var seconds: Int64
-    /// The recorded fraction of all keys, from 0 to 1.
-    var sampled: Double
-    var present: Int64
-    var sizes: [Line]
-    var unbounded: Line
-    var recommended: Int64
-    var largerMayPay: Bool
-    /// Bytes per day, or in the whole record if that is shorter. Negative if more bytes would go over the network.
-    var bytesSaved: Int64
-
-    init(of simulation: Simulation, recommendation: Simulation.Recommendation) {
-        requests = simulation.requests
-        bytes = simulation.bytes
-        seconds = simulation.seconds
-        sampled = simulation.sampling.rate
-        present = simulation.currentCapacity
-        sizes = simulation.lines.map { Line(size: $0.capacity, misses: $0.misses, lru: $0.lru) }
-        unbounded = Line(size: nil, misses: simulation.unbounded, lru: simulation.unbounded)
-        recommended = recommendation.capacity
-        largerMayPay = recommendation.isOpen
-        bytesSaved = recommendation.bytesSaved
+    private static func form(size: Int64?, misses: Misses, lru: Misses) -> JSONObject {
+        [
+            "size": size, "requestsMissed": misses.requests, "bytesMissed": misses.bytes,
+            "lruRequestsMissed": lru.requests, "lruBytesMissed": lru.bytes,
+        ]
     }
 }
 #endif

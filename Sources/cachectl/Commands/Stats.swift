@@ -30,26 +30,33 @@ struct Stats: ParsableCommand {
             let today = Int64(Date().timeIntervalSince1970) / 86400
             return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
         }
-        var figures = StoreFigures(of: store.location, totals: try cache.totals())
-        figures.sealed = try cache.sealedEntryCounts().values.reduce(0, +)
-        show(figures)
+        show(try cache.totals(), sealed: try cache.sealedEntryCounts().values.reduce(0, +))
         try store.refuseLocked(cache)
     }
 
-    private func show(_ figures: StoreFigures) {
-        guard !store.json else { return Output.json(figures) }
-        Output.line("store    \(figures.store)")
-        Output.line("entries  \(figures.entries)")
-        if let partial = figures.partial { Output.line("partial  \(partial)") }
-        if figures.sealed > 0 { Output.line("sealed   \(figures.sealed)") }
-        Output.line("bodies   \(Quantity.bytes(figures.bodyBytes))")
-        Output.line("disk     \(Quantity.bytes(figures.diskBytes))")
-        Output.line("oldest   \(figures.oldest ?? "-")")
-        Output.line("newest   \(figures.newest ?? "-")")
+    private func show(_ totals: CacheTotals, sealed: Int) {
+        let directory = store.location.directory.path
+        let partial = totals.partials > 0 ? totals.partials : nil
+        let (oldest, newest) = (totals.oldest.map(Quantity.instant), totals.newest.map(Quantity.instant))
+        guard !store.json else {
+            let form: JSONObject = [
+                "store": directory, "entries": totals.entries, "partial": partial, "sealed": sealed,
+                "bodyBytes": totals.bodyBytes, "diskBytes": totals.diskBytes, "oldest": oldest, "newest": newest,
+            ]
+            return Output.json(form)
+        }
+        Output.line("store    \(directory)")
+        Output.line("entries  \(totals.entries)")
+        if let partial { Output.line("partial  \(partial)") }
+        if sealed > 0 { Output.line("sealed   \(sealed)") }
+        Output.line("bodies   \(Quantity.bytes(totals.bodyBytes))")
+        Output.line("disk     \(Quantity.bytes(totals.diskBytes))")
+        Output.line("oldest   \(oldest ?? "-")")
+        Output.line("newest   \(newest ?? "-")")
     }
 
     private func show(_ hours: [CacheCounts]) {
-        guard !store.json else { return Output.json(hours.map(HourFigures.init)) }
+        guard !store.json else { return Output.json(hours.map(\.form)) }
         guard !hours.isEmpty else { return Output.note("nothing happened") }
         var table = Table(
             header: ["DAY", "HITS", "STALE", "CONFIRMED", "MISSES", "STORES", "EVICTED", "SERVED", "SAVED", "RATIO"],
@@ -89,54 +96,13 @@ struct DayRow {
 extension CacheCounts {
     /// The number of days since 1970, in UTC.
     fileprivate var day: Int64 { hour / 24 }
-}
 
-/// The output of `stats --json`.
-private struct StoreFigures: Encodable {
-    var store: String
-    var entries: Int
-    /// The number of entries with incomplete bodies, not included in `entries`. Absent if there are none.
-    var partial: Int?
-    /// The number of sealed entries, included in `entries`.
-    var sealed = 0
-    var bodyBytes: Int64
-    var diskBytes: Int64
-    var oldest: String?
-    var newest: String?
-
-    init(of store: Store, totals: CacheTotals) {
-        self.store = store.directory.path
-        entries = totals.entries
-        partial = totals.partials > 0 ? totals.partials : nil
-        bodyBytes = totals.bodyBytes
-        diskBytes = totals.diskBytes
-        oldest = totals.oldest.map(Quantity.instant)
-        newest = totals.newest.map(Quantity.instant)
-    }
-}
-
-/// An hour of `stats --days --json`.
-private struct HourFigures: Encodable {
-    var hour: String
-    var hits: Int64
-    var staleHits: Int64
-    var revalidations: Int64
-    var misses: Int64
-    var stores: Int64
-    var evictions: Int64
-    var bytesServed: Int64
-    var millisecondsSaved: Int64
-
-    init(_ counts: CacheCounts) {
-        hour = Quantity.instant(counts.start)
-        hits = counts.hits
-        staleHits = counts.staleHits
-        revalidations = counts.revalidations
-        misses = counts.misses
-        stores = counts.stores
-        evictions = counts.evictions
-        bytesServed = counts.bytesServed
-        millisecondsSaved = counts.millisecondsSaved
+    fileprivate var form: JSONObject {
+        [
+            "hour": Quantity.instant(start), "hits": hits, "staleHits": staleHits, "revalidations": revalidations,
+            "misses": misses, "stores": stores, "evictions": evictions, "bytesServed": bytesServed,
+            "millisecondsSaved": millisecondsSaved,
+        ]
     }
 }
 #endif

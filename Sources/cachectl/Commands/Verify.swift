@@ -109,7 +109,12 @@ struct Verify: ParsableCommand {
     ) {
         let jobs = queue?.findings.map { FindingRow($0, done: repair ? "kept" : nil) } ?? []
         guard !store.json else {
-            return Output.json(VerificationReport(inspection, queue: queue, findings: rows + jobs, left: left))
+            let form: JSONObject = [
+                "entries": inspection?.entries, "bodyBytes": inspection?.bodyBytes, "jobs": queue?.jobs,
+                "locked": inspection.flatMap { $0.locked > 0 ? $0.locked : nil }, "findings": rows + jobs,
+                "left": left.isEmpty ? nil : left,
+            ]
+            return Output.json(form)
         }
         show(rows + jobs)
         if let inspection { Output.line(Self.summary(inspection) + outcome) }
@@ -138,31 +143,6 @@ struct Verify: ParsableCommand {
     private static func summary(_ read: String, findings count: Int) -> String {
         guard count > 0 else { return "\(read): all sound" }
         return "\(read): \(count == 1 ? "1 finding" : "\(count) findings")"
-    }
-}
-
-/// The output of `verify --json`.
-private struct VerificationReport: Encodable {
-    /// Absent if there is no cache.
-    var entries: Int?
-    var bodyBytes: Int64?
-    /// Absent if there is no queue.
-    var jobs: Int?
-    /// The number of entries whose seals were not opened. Absent if there are none.
-    var locked: Int?
-    var findings: [FindingRow]
-    /// The findings that `--repair` could not repair. Absent if there are none.
-    var left: [FindingRow]?
-
-    init(
-        _ inspection: CacheInspection?, queue: ReplayInspection?, findings: [FindingRow], left: [FindingRow]
-    ) {
-        self.left = left.isEmpty ? nil : left
-        entries = inspection?.entries
-        bodyBytes = inspection?.bodyBytes
-        jobs = queue?.jobs
-        locked = inspection.flatMap { $0.locked > 0 ? $0.locked : nil }
-        self.findings = findings
     }
 }
 

@@ -62,9 +62,7 @@ struct HoldOptions: ParsableArguments {
         let queue = try place.openQueue()
         let wasHeld = try queue.holds().contains { $0.hold == hold }
         let count = try await apply(action, to: hold, reason: reason, in: queue)
-        HoldResult(
-            of: action, hold: hold, jobs: count, counts: try queue.counts(), dryRun: jobs.dryRun
-        ).show(in: place)
+        show(action, hold: HoldForm(hold), jobs: count, counts: CountsForm(try queue.counts()), in: place)
         if action == .release, !wasHeld, count == 0 {
             throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
         }
@@ -91,29 +89,17 @@ struct HoldOptions: ParsableArguments {
         default: try await queue.hold(hold, reason: reason)
         }
     }
-}
 
-/// The output of `queue hold` and `queue release` for a named hold, as JSON and as text.
-private struct HoldResult: Encodable {
-    var verb: String
-    var dryRun: Bool
-    var hold: HoldForm
-    /// The number of jobs that were held or released.
-    var jobs: Int
-    var counts: CountsForm
-
-    init(of action: JobAction, hold: ReplayHold, jobs: Int, counts: [ReplayState: Int], dryRun: Bool) {
-        verb = action.rawValue
-        self.dryRun = dryRun
-        self.hold = HoldForm(hold)
-        self.jobs = jobs
-        self.counts = CountsForm(counts)
-    }
-
-    func show(in place: StoreOptions) {
-        guard !place.json else { return Output.json(self) }
+    private func show(_ action: JobAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: StoreOptions)
+    {
+        let verb = action.rawValue
+        guard !place.json else {
+            return Output.json(
+                ["verb": verb, "dryRun": jobs.dryRun, "hold": hold, "jobs": count, "counts": counts] as JSONObject)
+        }
         let done = verb == "hold" ? "held" : "released"
-        Output.line("\(dryRun ? "would \(verb)" : done) \(hold.title), \(Quantity.jobs(jobs)) of it".printable)
+        let effect = jobs.dryRun ? "would \(verb)" : done
+        Output.line("\(effect) \(hold.title), \(Quantity.jobs(count)) of it".printable)
         Output.line(counts.text)
     }
 }

@@ -34,42 +34,32 @@ struct JobSelectionOptions: ParsableArguments {
             try await ids.isEmpty
             ? queue.apply(action, to: filter.filter, isDryRun: dryRun)
             : queue.apply(action, to: ids, isDryRun: dryRun)
-        ActionResult(of: action, result: result, counts: try queue.counts(), dryRun: dryRun).show(in: place)
+        show(action, result: result, counts: CountsForm(try queue.counts()), in: place)
         for refusal in result.refusals { Output.note("cachectl: \(refusal.error.message)") }
         if !result.refusals.isEmpty { throw Failure.wrongState }
     }
-}
 
-/// The result of an action on jobs, as JSON and as text.
-private struct ActionResult: Encodable {
-    struct Refusal: Encodable {
-        var id: Int64
-        var reason: String
-    }
-
-    var verb: String
-    var dryRun: Bool
-    var jobs: [Int64]
-    var refused: [Refusal]
-    var counts: CountsForm
-
-    init(of action: JobAction, result: ReplayQueue.BulkResult, counts: [ReplayState: Int], dryRun: Bool) {
-        verb = action.rawValue
-        self.dryRun = dryRun
-        jobs = result.done
-        refused = result.refusals.map { Refusal(id: $0.id, reason: $0.error.message) }
-        self.counts = CountsForm(counts)
-    }
-
-    func show(in place: StoreOptions) {
-        guard !place.json else { return Output.json(self) }
-        let which = dryRun && !jobs.isEmpty ? ": \(Quantity.numbers(jobs))" : ""
-        Output.line("\(dryRun ? "would \(verb)" : done) \(Quantity.jobs(jobs.count))\(which)")
+    private func show(
+        _ action: JobAction, result: ReplayQueue.BulkResult, counts: CountsForm, in place: StoreOptions
+    ) {
+        let refused: [JSONObject] = result.refusals.map { ["id": $0.id, "reason": $0.error.message] }
+        guard !place.json else {
+            let form: JSONObject = [
+                "verb": action.rawValue, "dryRun": dryRun, "jobs": result.done, "refused": refused, "counts": counts,
+            ]
+            return Output.json(form)
+        }
+        let which = dryRun && !result.done.isEmpty ? ": \(Quantity.numbers(result.done))" : ""
+        let effect = dryRun ? "would \(action.rawValue)" : action.participle
+        Output.line("\(effect) \(Quantity.jobs(result.done.count))\(which)")
         Output.line(counts.text)
     }
+}
 
-    private static let participles = ["retry": "retried", "hold": "held", "redrive": "redriven"]
-
-    private var done: String { Self.participles[verb] ?? (verb.hasSuffix("e") ? "\(verb)d" : "\(verb)ed") }
+extension JobAction {
+    fileprivate var participle: String {
+        ["retry": "retried", "hold": "held", "redrive": "redriven"][rawValue]
+            ?? (rawValue.hasSuffix("e") ? "\(rawValue)d" : "\(rawValue)ed")
+    }
 }
 #endif

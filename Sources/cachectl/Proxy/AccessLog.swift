@@ -54,7 +54,7 @@ struct AccessLog: Sendable {
         record.failure = problem.reason
         write(
             AccessLine(
-                time: Date(), client: peer, method: failure.method.isEmpty ? "-" : failure.method, url: path ?? "-",
+                client: peer, method: failure.method.isEmpty ? "-" : failure.method, url: path ?? "-",
                 record: record,
                 duration: .zero, agent: head?.headers.first(name: "User-Agent")))
     }
@@ -71,59 +71,40 @@ struct AccessLog: Sendable {
         guard !isQuiet else { return }
         write(
             AccessLine(
-                time: Date(), client: peer, method: request.method.rawValue,
+                client: peer, method: request.method.rawValue,
                 url: ForwardedURL.masked(site.origin + request.target), record: record,
                 duration: ContinuousClock.now - start, agent: request.agent))
     }
 
     private func write(_ line: AccessLine) {
-        let text = isJSON ? Output.text(of: line) : line.text
+        let text = isJSON ? Output.text(of: line.form) : line.text
         if let file { file.write(line: text) } else { _ = Output.attempt(line: text) }
     }
 }
 
 /// A line of the access log.
-private struct AccessLine: Encodable {
-    let time: String
+private struct AccessLine {
+    let time = Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     let client: String
     let method: String
     /// The URL, with its secrets masked.
     let url: String
-    let status: Int
-    let bytes: Int
-    let source: String
-    let milliseconds: Double
+    let record: AccessRecord
+    let duration: Duration
     let agent: String?
-    let reason: String
-    private let duration: Duration
 
-    private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-
-    private enum CodingKeys: String, CodingKey {
-        case time, client, method, url, status, bytes, source, milliseconds, agent, reason
-    }
-
-    init(
-        time: Date, client: String, method: String, url: String, record: AccessRecord, duration: Duration,
-        agent: String?
-    ) {
-        self.time = time.formatted(Self.timeStyle)
-        self.client = client
-        self.method = method
-        self.url = url
-        status = record.status
-        bytes = record.bytes
-        source = record.source
-        reason = record.reason
-        self.duration = duration
-        milliseconds = (duration / .microseconds(1)).rounded() / 1000
-        self.agent = agent
+    var form: JSONObject {
+        [
+            "time": time, "client": client, "method": method, "url": url, "status": record.status,
+            "bytes": record.bytes, "source": record.source,
+            "milliseconds": (duration / .microseconds(1)).rounded() / 1000, "agent": agent, "reason": record.reason,
+        ]
     }
 
     var text: String {
         let agent = (agent ?? "-").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        let values = "\(method) \(url) \(status) \(bytes) \(source) \(Quantity.time(duration))"
-        return "\(time) \(client) \(values) \"\(agent)\" \(reason)"
+        let values = "\(method) \(url) \(record.status) \(record.bytes) \(record.source) \(Quantity.time(duration))"
+        return "\(time) \(client) \(values) \"\(agent)\" \(record.reason)"
     }
 }
 #endif

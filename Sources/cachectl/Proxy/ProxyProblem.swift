@@ -80,18 +80,14 @@ struct ProxyProblem: Error {
     }
 
     var response: Response {
-        let body = Body(status: status.code, title: status.reasonPhrase, detail: detail)
+        let body: JSONObject = [
+            "type": "about:blank", "status": status.code, "title": status.reasonPhrase, "detail": detail,
+        ]
         var headers = fields
         headers[.contentType] = "application/problem+json"
         return Response(
             status: status, headers: headers, body: Data((Output.text(of: body) + "\n").utf8), source: .generated)
     }
 
-    private struct Body: Encodable {
-        var type = "about:blank"
-        var status: Int
-        var title: String
-        var detail: String
-    }
 }
 #endif

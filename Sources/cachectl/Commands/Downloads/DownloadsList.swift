@@ -21,50 +21,32 @@ struct DownloadsList: ParsableCommand {
     func run() throws {
         let now = WallTime.now
         let cache = try store.openCache()
-        show(try cache.downloads().map { DownloadLine($0, now: now) })
+        show(try cache.downloads(), now: now)
     }
 
-    private func show(_ lines: [DownloadLine]) {
-        guard !store.json else { return Output.json(lines) }
-        guard !lines.isEmpty else { return Output.note("no downloads") }
+    private func show(_ downloads: [KeptDownload], now: WallTime) {
+        guard !store.json else { return Output.json(downloads.map(\.form)) }
+        guard !downloads.isEmpty else { return Output.note("no downloads") }
         var table = Table(
             header: ["KEY", "BYTES", "AGE", "FILE", "URL"], alignments: [.left, .right, .right, .left, .left])
-        table.rows = lines.map(\.cells)
+        table.rows = downloads.map { $0.cells(now: now) }
         Output.table(table)
     }
 }
 
-/// A download, as an object of `downloads --json` and as a row of the table.
-private struct DownloadLine: Encodable {
-    var key: String
-    var url: String
-    /// The path of the complete file.
-    var file: String
-    /// The path of the part file. Absent if the row has no valid one.
-    var part: String?
-    var bytes: Int
-    /// The length of the complete file. Absent if it is unknown.
-    var length: Int?
-    var writtenAt: String
-    private var milliseconds: Int64
-
-    init(_ download: KeptDownload, now: WallTime) {
-        key = download.key.description
-        url = download.url
-        file = download.target
-        part = download.path
-        bytes = download.size
-        length = download.completeSize
-        writtenAt = Quantity.instant(download.writtenAt)
-        milliseconds = now.milliseconds(since: download.writtenAt)
+extension KeptDownload {
+    fileprivate var form: JSONObject {
+        [
+            "key": key.description, "url": url, "file": target, "part": path, "bytes": size, "length": completeSize,
+            "writtenAt": Quantity.instant(writtenAt),
+        ]
     }
 
-    enum CodingKeys: CodingKey { case key, url, file, part, bytes, length, writtenAt }
-
-    var cells: [String] {
-        let whole = length.map { " of \(Quantity.bytes(Int64($0)))" } ?? ""
+    fileprivate func cells(now: WallTime) -> [String] {
+        let whole = completeSize.map { " of \(Quantity.bytes(Int64($0)))" } ?? ""
         return [
-            String(key.prefix(12)), Quantity.bytes(Int64(bytes)) + whole, Quantity.age(milliseconds), file, url,
+            String(key.description.prefix(12)), Quantity.bytes(Int64(size)) + whole,
+            Quantity.age(now.milliseconds(since: writtenAt)), target, url,
         ]
     }
 }

@@ -44,7 +44,7 @@ struct QueueExport: ParsableCommand {
         }
         // Another program may have deleted the job meanwhile.
         if request == nil, try queue.job(job.id) == nil { return true }
-        Output.jsonLine(JobLine(job: JobForm(job), request: request))
+        Output.jsonLine(job.form.adding(["version": 1, "request": request]))
         return request != nil
     }
 }

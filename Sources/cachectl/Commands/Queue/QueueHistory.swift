@@ -38,7 +38,10 @@ struct QueueHistory: ParsableCommand {
             Dictionary(uses.map { ($0.verb, $0.count) }, uniquingKeysWith: +)
         }
         guard !place.json else {
-            return Output.json(counts.sorted { $0.key < $1.key }.map { HourForm($0.key, verbs: $0.value) })
+            let hours: [JSONObject] = counts.sorted { $0.key < $1.key }.map { hour, verbs in
+                ["hour": Quantity.instant(hour), "verbs": verbs]
+            }
+            return Output.json(hours)
         }
         guard !uses.isEmpty else { return Output.note("nothing happened") }
         let length = hours ? 13 : 10
@@ -58,17 +61,6 @@ struct QueueHistory: ParsableCommand {
             [time.replacing("T", with: " ")] + verbs.map { String(counts[$0] ?? 0) }
         }
         Output.table(table)
-    }
-}
-
-/// An hour of `queue history --json`.
-private struct HourForm: Encodable {
-    var hour: String
-    var verbs: [String: Int]
-
-    init(_ hour: Date, verbs: [String: Int]) {
-        self.hour = Quantity.instant(hour)
-        self.verbs = verbs
     }
 }
 #endif

@@ -28,11 +28,10 @@ struct QueueImport: AsyncParsableCommand {
     func run() async throws {
         let lines = try lines()
         let copies = lines.compactMap(\.copy)
-        var done = ImportForm(jobs: copies.count, leftOut: lines.count - copies.count, dryRun: dryRun)
         let seal = try place.sealing.seal()
-        if dryRun { try ReplayQueue.check(copies) } else { done.jobs = try await add(copies, seal: seal) }
-        if done.jobs < copies.count { done.takenIn = copies.count - done.jobs }
-        done.show(in: place)
+        if dryRun { try ReplayQueue.check(copies) }
+        let count = dryRun ? copies.count : try await add(copies, seal: seal)
+        show(count, leftOut: lines.count - copies.count, takenIn: copies.count - count)
     }
 
     /// Adds jobs to the queue.
@@ -61,22 +60,18 @@ struct QueueImport: AsyncParsableCommand {
     }
 
     private func input() -> Data? { try? FileHandle.standardInput.readToEnd() ?? Data() }
-}
 
-/// The output of `queue import`, as JSON and as text.
-private struct ImportForm: Encodable {
-    var jobs: Int
-    var leftOut: Int
-    /// The number of lines whose requests went to jobs with the same unique name, which were kept, replaced or merged.
-    /// Absent if there are none.
-    var takenIn: Int?
-    var dryRun: Bool
-
-    func show(in place: StoreOptions) {
-        guard !place.json else { return Output.json(self) }
+    /// - Parameter takenIn: The number of lines whose unique names other jobs have.
+    private func show(_ count: Int, leftOut: Int, takenIn: Int) {
+        guard !place.json else {
+            let form: JSONObject = [
+                "jobs": count, "leftOut": leftOut, "takenIn": takenIn > 0 ? takenIn : nil, "dryRun": dryRun,
+            ]
+            return Output.json(form)
+        }
         let ended = leftOut > 0 ? "; \(leftOut) left out: done, dead or in review" : ""
-        let others = takenIn.map { "; \($0) not added: another job has the unique name" } ?? ""
-        Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(jobs))\(ended)\(others)")
+        let others = takenIn > 0 ? "; \(takenIn) not added: another job has the unique name" : ""
+        Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(count))\(ended)\(others)")
     }
 }
 #endif

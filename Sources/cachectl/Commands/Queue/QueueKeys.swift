@@ -28,12 +28,12 @@ struct QueueKeys: ParsableCommand {
     func run() throws {
         let queue = try place.findQueue()
         let lines = try queue?.keys(limit: limit.oneMore, onlyBlocked: blocked) ?? []
-        show(lines.prefix(limit.count).map { OrderingKeyForm(head: $0.head, jobs: $0.count) })
+        show(lines.prefix(limit.count).map { OrderingKeyRow(head: $0.head, jobs: $0.count) })
         if lines.count > limit.count { Output.note("there is more: give a higher --limit") }
     }
 
-    private func show(_ lines: [OrderingKeyForm]) {
-        guard !place.json else { return Output.json(lines) }
+    private func show(_ lines: [OrderingKeyRow]) {
+        guard !place.json else { return Output.json(lines.map(\.form)) }
         guard !lines.isEmpty else { return Output.note(blocked ? "no key is blocked" : "no key has jobs") }
         var table = Table(
             header: ["KEY", "JOBS", "", "HEAD", "STATE", "REASON", "NEXT", "METHOD", "URL"],
@@ -44,28 +44,21 @@ struct QueueKeys: ParsableCommand {
     }
 }
 
-/// An ordering key, as an object of `queue keys --json` and as a row of the table.
-private struct OrderingKeyForm: Encodable {
-    private enum CodingKeys: CodingKey { case key, jobs, isBlocked, head }
+/// An ordering key, with the first of its jobs.
+private struct OrderingKeyRow {
+    let head: ReplayJob
+    let jobs: Int
 
-    var key: String
-    var jobs: Int
-    var isBlocked: Bool
-    var head: JobForm
-    private let job: ReplayJob
+    private var isBlocked: Bool { [.held, .dead, .needsReview].contains(head.state) }
 
-    init(head job: ReplayJob, jobs count: Int) {
-        key = job.orderingKey ?? ""
-        jobs = count
-        head = JobForm(job)
-        self.job = job
-        isBlocked = [.held, .dead, .needsReview].contains(job.state)
+    var form: JSONObject {
+        ["key": head.orderingKey ?? "", "jobs": jobs, "isBlocked": isBlocked, "head": head.form]
     }
 
     func cells(now: Date) -> [String] {
         [
-            JobRow.shortened(key), String(jobs), isBlocked ? "blocked" : "", String(job.id), job.state.description,
-            job.reason.description, JobRow.next(job, now: now), job.method, job.url,
+            JobRow.shortened(head.orderingKey ?? ""), String(jobs), isBlocked ? "blocked" : "", String(head.id),
+            head.state.description, head.reason.description, JobRow.next(head, now: now), head.method, head.url,
         ]
     }
 }

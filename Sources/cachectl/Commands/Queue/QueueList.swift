@@ -30,52 +30,31 @@ struct QueueList: ParsableCommand {
     var after: Int64 = 0
 
     func run() throws {
-        guard let queue = try place.findQueue() else { return show(QueueView()) }
+        guard let queue = try place.findQueue() else { return show([], holds: [], counts: CountsForm([:])) }
         let jobs = try queue.jobs(filter.filter, after: after, limit: limit.oneMore)
+        let holds = try queue.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) }
         show(
-            QueueView(
-                counts: try queue.counts(),
-                holds: try queue.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) },
-                jobs: Array(jobs.prefix(limit.count)), isMore: jobs.count > limit.count))
+            Array(jobs.prefix(limit.count)), isMore: jobs.count > limit.count, holds: holds,
+            counts: CountsForm(try queue.counts()))
     }
 
-    private func show(_ view: QueueView) {
-        guard !place.json else { return Output.json(QueueForm(view)) }
-        Output.line(CountsForm(view.counts).text)
-        for hold in view.holds { Output.line(hold.line.printable) }
-        guard !view.jobs.isEmpty else {
+    private func show(_ jobs: [ReplayJob], isMore: Bool = false, holds: [HoldForm], counts: CountsForm) {
+        let last = isMore ? jobs.last?.id : nil
+        guard !place.json else {
+            return Output.json(
+                ["counts": counts, "holds": holds, "jobs": jobs.map(\.form), "after": last] as JSONObject)
+        }
+        Output.line(counts.text)
+        for hold in holds { Output.line(hold.line.printable) }
+        guard !jobs.isEmpty else {
             return Output.note(filter.isEmpty ? "nothing queued" : "no job matches")
         }
         let now = Date()
         var table = JobRow.table
-        table.rows = view.jobs.map { JobRow($0, now: now).cells }
+        table.rows = jobs.map { JobRow($0, now: now).cells }
         Output.line("")
         Output.table(table)
-        if view.isMore, let last = view.jobs.last { Output.note("there is more: --after \(last.id)") }
-    }
-}
-
-/// The data of a list.
-private struct QueueView {
-    var counts: [ReplayState: Int] = [:]
-    var holds: [HoldForm] = []
-    var jobs: [ReplayJob] = []
-    var isMore = false
-}
-
-/// The output of `queue list --json`.
-private struct QueueForm: Encodable {
-    var counts: CountsForm
-    var holds: [HoldForm]
-    var jobs: [JobForm]
-    /// The value of `--after` for the next page. Absent on the last page.
-    var after: Int64?
-
-    init(_ view: QueueView) {
-        counts = CountsForm(view.counts)
-        holds = view.holds
-        jobs = view.jobs.map(JobForm.init)
-        after = view.isMore ? view.jobs.last?.id : nil
+        if let last { Output.note("there is more: --after \(last)") }
     }
 }
 #endif

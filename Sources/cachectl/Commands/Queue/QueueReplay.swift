@@ -124,7 +124,7 @@ struct QueueReplay: AsyncParsableCommand {
         let observation = engine.activity.observe { event in
             if case .queueFailed(let reason) = event { messages.print(reason) }
             guard case .job(let transition) = event, transition.verb != .claim, !isJSON || isWatching else { return }
-            let line = isJSON ? Output.text(of: TransitionForm(transition)) : transition.description.printable
+            let line = isJSON ? Output.text(of: transition.form) : transition.description.printable
             if !Output.attempt(line: line) { replayer.stop() }
         }
         let interruption = Interruption { replayer.stop() }
@@ -153,8 +153,14 @@ struct QueueReplay: AsyncParsableCommand {
     }
 
     private func show(_ summary: Replayer.Summary, counts: [ReplayState: Int]) {
-        let form = SummaryForm(of: summary, counts: counts)
-        guard !place.json else { return watch ? Output.jsonLine(form) : Output.json(form) }
+        let counts = CountsForm(counts)
+        guard !place.json else {
+            let form: JSONObject = [
+                "finished": summary.finished, "postponed": summary.postponed, "dead": summary.dead,
+                "needsReview": summary.needsReview, "counts": counts,
+            ]
+            return watch ? Output.jsonLine(form) : Output.json(form)
+        }
         let parts = [
             (summary.finished, "done"), (summary.postponed, "postponed"), (summary.dead, "dead"),
             (summary.needsReview, "in review"),
@@ -162,7 +168,7 @@ struct QueueReplay: AsyncParsableCommand {
         if !parts.isEmpty || summary.error == nil {
             Output.line(parts.isEmpty ? "nothing to send now" : parts.joined(separator: ", "))
         }
-        Output.line(CountsForm(counts).text)
+        Output.line(counts.text)
     }
 
     // MARK: Dry run
@@ -170,7 +176,7 @@ struct QueueReplay: AsyncParsableCommand {
     private func show(_ plan: ReplayPlan, of queue: ReplayQueue) throws(ReplayError) {
         var jobs: [ReplayJob] = []
         for id in plan.sent { if let job = try queue.job(id) { jobs.append(job) } }
-        guard !place.json else { return Output.json(PlanForm(of: plan, jobs: jobs)) }
+        guard !place.json else { return Output.json(plan.form(sending: jobs)) }
         let now = Date()
         for line in plan.lines(in: place) { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
@@ -182,41 +188,12 @@ struct QueueReplay: AsyncParsableCommand {
     }
 }
 
-/// A transition of a job, as a line of `queue replay --watch --json`.
-private struct TransitionForm: Encodable {
-    var job: Int64
-    var verb: String
-    /// The old state. Absent for a new job.
-    var from: String?
-    /// The new state. Absent for a deleted job.
-    var to: String?
-    var reason: String
-    var at: String
-
-    init(_ transition: ReplayTransition) {
-        job = transition.jobID
-        verb = transition.verb.description
-        reason = transition.reason.description
-        from = transition.from?.description
-        to = transition.to?.description
-        at = Quantity.instant(transition.at)
-    }
-}
-
-/// The output of `queue replay --json`, and the last line of `queue replay --watch --json`.
-private struct SummaryForm: Encodable {
-    var finished: Int
-    var postponed: Int
-    var dead: Int
-    var needsReview: Int
-    var counts: CountsForm
-
-    init(of summary: Replayer.Summary, counts: [ReplayState: Int]) {
-        finished = summary.finished
-        postponed = summary.postponed
-        dead = summary.dead
-        needsReview = summary.needsReview
-        self.counts = CountsForm(counts)
+extension ReplayTransition {
+    fileprivate var form: JSONObject {
+        [
+            "job": jobID, "verb": verb.description, "reason": reason.description, "from": from?.description,
+            "to": to?.description, "at": Quantity.instant(at),
+        ]
     }
 }
 #endif

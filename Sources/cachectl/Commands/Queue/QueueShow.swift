@@ -97,9 +97,7 @@ private struct JobText {
     /// The jobs that create the objects whose ids the job waits for.
     let awaited: [ReplayJob]
 
-    var form: ShownJob {
-        ShownJob(job: JobForm(job), request: request, failures: failures.map(ShownJob.Failure.init))
-    }
+    var form: JSONObject { ["job": job.form, "request": request, "failures": failures.map(\.form)] }
 
     var lines: [String] { facts.map { "\($0.padding(toLength: 12, withPad: " ", startingAt: 0))\($1)" } + written }
 
@@ -159,27 +157,12 @@ private struct JobText {
     }
 }
 
-/// The output of `queue show --json`.
-private struct ShownJob: Encodable {
-    struct Failure: Encodable {
-        var number: Int
-        var startedAt: String
-        var endedAt: String
-        var code: String
-        var message: String
-
-        init(_ failure: ReplayFailure) {
-            number = failure.number
-            startedAt = Quantity.instant(failure.startedAt)
-            endedAt = Quantity.instant(failure.endedAt)
-            code = failure.code
-            message = failure.message
-        }
+extension ReplayFailure {
+    fileprivate var form: JSONObject {
+        [
+            "number": number, "startedAt": Quantity.instant(startedAt), "endedAt": Quantity.instant(endedAt),
+            "code": code, "message": message,
+        ]
     }
-
-    var job: JobForm
-    /// The job's request. Absent if it cannot be read.
-    var request: Request?
-    var failures: [Failure]
 }
 #endif

@@ -28,7 +28,7 @@ struct QueueWatch: AsyncParsableCommand {
     }
 
     private func show(_ job: ReplayJob) {
-        guard !place.json else { return Output.jsonLine(JobForm(job)) }
+        guard !place.json else { return Output.jsonLine(job.form) }
         let key = job.orderingKey.map { ", key \($0)" } ?? ""
         let what = "job \(job.id) \(job.state) (\(job.reason)): \(job.method) \(job.url)\(key)"
         Output.line("\(Quantity.instant(job.changedAt)) \(what)".printable)

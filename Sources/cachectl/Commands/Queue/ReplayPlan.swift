@@ -31,24 +31,13 @@ struct ReplayPlan {
         return holds.map { $0.note(in: place) } + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"]
             + notes
     }
-}
 
-/// The output of `queue replay --dry-run --json`.
-struct PlanForm: Encodable {
-    var isHeld: Bool
-    var sent: [JobForm]
-    var behind: Int
-    var waiting: [JobForm]
-    var expired: [Int64]
-    var reviewed: [Int64]
-
-    init(of plan: ReplayPlan, jobs: [ReplayJob]) {
-        isHeld = !plan.holds.isEmpty
-        sent = jobs.map(JobForm.init)
-        behind = plan.preview.remaining
-        waiting = plan.later.map(JobForm.init)
-        expired = plan.expired
-        reviewed = plan.reviewed
+    /// Returns the plan in the JSON of the command.
+    func form(sending jobs: [ReplayJob]) -> JSONObject {
+        [
+            "isHeld": !holds.isEmpty, "sent": jobs.map(\.form), "behind": preview.remaining,
+            "waiting": later.map(\.form), "expired": expired, "reviewed": reviewed,
+        ]
     }
 }
 #endif
