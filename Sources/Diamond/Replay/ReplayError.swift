@@ -80,7 +80,7 @@ public struct ReplayError: MessageError, Hashable, Sendable {
     }
 
     /// Whether the same operation may succeed a moment later.
-    var isTransient: Bool { [.busy, .diskFull, .diskError, .cannotSeal].contains(code) }
+    public var isTransient: Bool { [.busy, .diskFull, .diskError, .cannotSeal].contains(code) }
 
     /// Whether an open queue may be used again later. This includes the case that the process has too many open files.
     var isTransientWhenOpen: Bool { isTransient || code == .cannotOpen }

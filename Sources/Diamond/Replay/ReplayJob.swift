@@ -67,6 +67,49 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
 }
 
 extension ReplayJob {
+    /// Creates a job from its stored parts.
+    ///
+    /// - Parameters:
+    ///   - priority: the policy's priority.
+    ///   - enqueuedAt: the time at which the job was added.
+    ///   - changedAt: the time of its last transition.
+    ///   - awaitedJobs: the jobs that create the objects whose ids it waits for.
+    ///   - moment: converts the times to the wall clock.
+    public init(
+        _ row: ReplayRow, _ details: ReplayDetails, priority: Int, enqueuedAt: QueueTime, changedAt: QueueTime,
+        awaitedJobs: [ID] = [], at moment: ReplayMoment
+    ) {
+        id = row.id
+        state = row.state
+        reason = row.reason
+        method = row.method
+        url = details.url
+        host = details.host
+        identity = details.identity
+        orderingKey = details.orderingKey
+        order = row.isStrict ? .strict : .ordered
+        isHead = row.isHead
+        self.priority = priority
+        lane = row.lane
+        tags = details.tagNames
+        metadata = details.metadataMembers
+        kind = details.kind
+        self.enqueuedAt = moment.date(of: enqueuedAt)
+        transitionTime = changedAt
+        self.changedAt = moment.date(of: changedAt)
+        runAt = moment.date(of: row.runAt)
+        expiresAt = row.expiresAt.map { moment.date(of: $0) }
+        attempts = row.attempts
+        attemptLimit = row.attemptLimit
+        sentAt = row.sentAt.map { moment.date(of: $0) }
+        unknownSince = row.unknownSince.map { moment.date(of: $0) }
+        idempotencyKey = details.idempotencyKey
+        status = row.status
+        token = row.token
+        storedCall = details.call
+        self.awaitedJobs = awaitedJobs
+    }
+
     /// Returns the typed call that the request was made from, if the request stores it (``ReplayPolicy/storing(_:)``).
     ///
     /// - Parameter type: the type of the call.
@@ -95,6 +138,15 @@ public struct ReplayFailure: Hashable, Sendable {
     public let code: String
     /// A description in one line, without secrets.
     public let message: String
+
+    /// Creates a failure from its parts.
+    public init(number: Int, startedAt: Date, endedAt: Date, code: String, message: String) {
+        self.number = number
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+        self.code = code
+        self.message = message
+    }
 }
 
 extension ReplayJob: CustomStringConvertible, CustomDebugStringConvertible {

@@ -54,7 +54,7 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    func apply(_ action: JobAction, reason: String = "", in place: StoreOptions) async throws {
+    func apply(_ action: ReplayAction, reason: String = "", in place: StoreOptions) async throws {
         guard let hold else {
             try await jobs.apply(action, in: place)
             return try action == .release && jobs.ids.isEmpty ? noteHolds(in: place) : ()
@@ -77,7 +77,7 @@ struct HoldOptions: ParsableArguments {
     }
 
     private func apply(
-        _ action: JobAction,
+        _ action: ReplayAction,
         to hold: ReplayHold,
         reason: String,
         in queue: ReplayQueue
@@ -90,7 +90,7 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    private func show(_ action: JobAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: StoreOptions)
+    private func show(_ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: StoreOptions)
     {
         let verb = action.rawValue
         guard !place.json else {

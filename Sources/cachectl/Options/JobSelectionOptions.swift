@@ -28,7 +28,7 @@ struct JobSelectionOptions: ParsableArguments {
     }
 
     /// Applies an action to the selected jobs and prints the result.
-    func apply(_ action: JobAction, in place: StoreOptions) async throws {
+    func apply(_ action: ReplayAction, in place: StoreOptions) async throws {
         let queue = try place.openQueue()
         let result =
             try await ids.isEmpty
@@ -40,7 +40,7 @@ struct JobSelectionOptions: ParsableArguments {
     }
 
     private func show(
-        _ action: JobAction, result: ReplayQueue.BulkResult, counts: CountsForm, in place: StoreOptions
+        _ action: ReplayAction, result: ReplayQueue.BulkResult, counts: CountsForm, in place: StoreOptions
     ) {
         let refused: [JSONObject] = result.refusals.map { ["id": $0.id, "reason": $0.error.message] }
         guard !place.json else {
@@ -56,7 +56,7 @@ struct JobSelectionOptions: ParsableArguments {
     }
 }
 
-extension JobAction {
+extension ReplayAction {
     fileprivate var participle: String {
         ["retry": "retried", "hold": "held", "redrive": "redriven"][rawValue]
             ?? (rawValue.hasSuffix("e") ? "\(rawValue)d" : "\(rawValue)ed")

@@ -85,9 +85,9 @@ final class ReplayQueueFixture {
     func claim(
         _ limit: Int = 1,
         by owner: Int64,
-        of identities: ReplayTable.Identities = .all,
-        in lanes: ReplayTable.Lanes = .all
-    ) throws -> [ReplayTable.Claimed] {
+        of identities: ReplaySelection.Identities = .all,
+        in lanes: ReplaySelection.Lanes = .all
+    ) throws -> [ReplayClaim] {
         try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.claim(
                 limit, of: identities, in: lanes, by: owner, on: connection, ledger: &ledger
@@ -95,17 +95,17 @@ final class ReplayQueueFixture {
         }
     }
 
-    func begin(_ job: ReplayTable.Claimed, by owner: Int64) throws -> Bool {
+    func begin(_ job: ReplayClaim, by owner: Int64) throws -> Bool {
         try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, ledger: &ledger)
         }
     }
 
     @discardableResult
-    func finish(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome) throws -> ReplayState? {
+    func finish(_ job: ReplayClaim, _ outcome: ReplayOutcome) throws -> ReplayState? {
         try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.finish(
-                job.id, token: job.token, outcome: outcome, draw: 0.5, on: connection, ledger: &ledger)
+                job.id, token: job.token, ReplayReport(outcome, draw: 0.5), on: connection, ledger: &ledger)
         }
     }
 
@@ -116,7 +116,7 @@ final class ReplayQueueFixture {
     }
 
     @discardableResult
-    func apply(_ action: JobAction, to id: Int64) throws -> ReplayTable.Effect {
+    func apply(_ action: ReplayAction, to id: Int64) throws -> ReplayEffect {
         try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)
         }
@@ -124,7 +124,7 @@ final class ReplayQueueFixture {
 
     func job(_ id: Int64) throws -> ReplayJob? {
         try database.read { (connection) throws(SQLiteError) in
-            try ReplayTable.job(id, at: QueueClock.Moment(time: now, lead: 0), on: connection)
+            try ReplayTable.job(id, at: ReplayMoment(time: now, lead: 0), on: connection)
         }
     }
 
@@ -159,7 +159,7 @@ extension ReplayOutcome {
 
 extension ReplayLedger {
     init(now: QueueTime, lead: Int64 = 0, uptime: Uptime) {
-        self.init(at: QueueClock.Moment(time: now, lead: lead), uptime: uptime)
+        self.init(at: ReplayMoment(time: now, lead: lead), uptime: uptime)
     }
 }
 

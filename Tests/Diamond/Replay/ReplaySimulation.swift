@@ -15,7 +15,7 @@ struct ReplaySimulation {
     struct Work: Hashable {
         enum Stage: Hashable { case claimed, begun, sent(ReplayOutcome) }
 
-        var job: ReplayTable.Claimed
+        var job: ReplayClaim
         var owner: Int64
         var stage = Stage.claimed
     }
@@ -207,7 +207,7 @@ struct ReplaySimulation {
         guard let owner = world.workers[worker].owner,
             try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
         else { return }
-        let identities: ReplayTable.Identities = chance(0.5) ? .all : .only(chance(0.5) ? ["anna"] : [])
+        let identities: ReplaySelection.Identities = chance(0.5) ? .all : .only(chance(0.5) ? ["anna"] : [])
         for job in try ReplayTable.claim(
             Int.random(in: 1...3, using: &random), of: identities, by: owner, on: connection, ledger: &ledger
         ).jobs {
@@ -295,9 +295,10 @@ struct ReplaySimulation {
     ) throws(SQLiteError) {
         guard case .sent(let outcome) = work.stage else { return }
         let row = try ReplayTable.row(work.job.id, on: connection)
+        let report = ReplayReport(
+            outcome, answer: outcome == .success ? Self.answer : nil, draw: .random(in: 0..<1, using: &random))
         let state = try ReplayTable.finish(
-            work.job.id, token: work.job.token, outcome: outcome, answer: outcome == .success ? Self.answer : nil,
-            draw: .random(in: 0..<1, using: &random), on: connection, ledger: &ledger)
+            work.job.id, token: work.job.token, report, on: connection, ledger: &ledger)
         if state != nil, row?.token != work.job.token { violate("an old token was taken for job \(work.job.id)") }
         if state == .done { world.known[work.job.id]?.isGone = true }
         notePassing(work.job.id, state)
@@ -368,7 +369,8 @@ struct ReplaySimulation {
             world.orphans.append(orphan)
         case .sent(let outcome):
             let state = try ReplayTable.finish(
-                orphan.job.id, token: orphan.job.token, outcome: outcome, draw: 0, on: connection, ledger: &ledger)
+                orphan.job.id, token: orphan.job.token, ReplayReport(outcome, draw: 0), on: connection,
+                ledger: &ledger)
             if state != nil { violate("a dead owner's word was taken for job \(orphan.job.id)") }
         }
     }
@@ -391,7 +393,7 @@ struct ReplaySimulation {
         on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard let id = world.ids.randomElement(using: &random) else { return }
-        let actions: [JobAction] = [.retry, .hold, .release, .release, .redrive, .redrive, .discard]
+        let actions: [ReplayAction] = [.retry, .hold, .release, .release, .redrive, .redrive, .discard]
         let action = actions.randomElement(using: &random) ?? .retry
         guard case .done(let state) = try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger) else {
             return

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `the times of a queue follow its own clock`() {
-        let moment = QueueClock.Moment(time: 1_000_000, lead: 90_000)
+        let moment = ReplayMoment(time: 1_000_000, lead: 90_000)
         #expect(moment.time(ofWall: 1_090_000) == 1_000_000)
         #expect(moment.wall(of: 1_000_000) == 1_090_000)
         #expect(moment.wall(of: .max) == .max && moment.time(ofWall: .min) == .min)

@@ -12,7 +12,7 @@ extension LanePauses {
 }
 
 extension Lanes: JobLanes {
-    package var unpaused: ReplayTable.Lanes {
+    package var unpaused: ReplaySelection.Lanes {
         let pauses = pauses
         guard !pauses.isEmpty else { return .all }
         return pauses.includesAllLanes ? .none : .allBut(pauses.lanes)

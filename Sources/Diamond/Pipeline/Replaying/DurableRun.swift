@@ -39,7 +39,7 @@ struct DurableRun: Sendable {
 
     // MARK: Durable
 
-    private func response(to job: ReplayTable.Claimed) async throws(ConnectionError) -> Response {
+    private func response(to job: ReplayClaim) async throws(ConnectionError) -> Response {
         let attempt = attempt(of: .job(job))
         return try await queue.owner.runAttempt { isEndedByOwner in
             let sent = await sender.send(attempt, for: caller)
@@ -54,7 +54,7 @@ struct DurableRun: Sendable {
     ///
     /// - Parameter isReturned: whether this process gives the job back, because its lease ends or its queue is closed.
     private func finish(
-        _ job: ReplayTable.Claimed, attempt: JobAttempt, sent: SentRequest, isReturned: Bool
+        _ job: ReplayClaim, attempt: JobAttempt, sent: SentRequest, isReturned: Bool
     ) async throws(ConnectionError) -> Response {
         guard !sent.isInterrupted || isReturned, mayWriteResult() else {
             // No result: a resumed connection continues with the same job, and a released one gives it back.

@@ -58,25 +58,12 @@ package struct QueueClock: Hashable, Sendable {
         fileprivate var wallAtBoot: WallTime { wall - uptime.rawValue }
     }
 
-    /// The current time by the queue's clock, and its difference from the wall clock. It converts the times of one
-    /// clock to the other.
-    package struct Moment: Hashable, Sendable {
-        package let time: QueueTime
-        /// The lead of the wall clock over the queue's time, in milliseconds; 0 while the wall clock counts as right
-        /// (``QueueClock/tolerance``).
-        package let lead: Int64
-
-        func time(ofWall wall: WallTime) -> QueueTime { QueueTime(correct: wall - lead) }
-
-        func wall(of time: QueueTime) -> WallTime { time.correctWall + lead }
-    }
-
     /// Returns the queue's time at a reading, and its difference from the wall clock.
-    package func moment(at reading: Reading) -> Moment {
+    package func moment(at reading: Reading) -> ReplayMoment {
         let steady = timeAtBoot + reading.uptime.rawValue
         let lead = reading.wall.milliseconds(since: steady.correctWall)
         return lead.magnitude <= Self.tolerance
-            ? Moment(time: QueueTime(correct: reading.wall), lead: 0) : Moment(time: steady, lead: lead)
+            ? ReplayMoment(time: QueueTime(correct: reading.wall), lead: 0) : ReplayMoment(time: steady, lead: lead)
     }
 
     /// Whether a reading may change the record, or the record has not been updated for a minute.

@@ -9,7 +9,7 @@ final class StoredQueueClock: Sendable {
     init(_ clock: ReplayClock) { self.clock = clock }
 
     /// Returns the current moment in a transaction, and updates the stored record if needed.
-    func now(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueClock.Moment {
+    func now(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayMoment {
         let reading = clock.reading
         if let moment = knownMoment(at: reading) { return moment }
         let stored = try ReplayTable.queueClock(on: connection)
@@ -20,14 +20,14 @@ final class StoredQueueClock: Sendable {
     }
 
     /// Returns the current moment, without a transaction and without writing.
-    func now(of database: SQLiteDatabase) throws(SQLiteError) -> QueueClock.Moment {
+    func now(of database: SQLiteDatabase) throws(SQLiteError) -> ReplayMoment {
         let reading = clock.reading
         if let moment = knownMoment(at: reading) { return moment }
         let record = try database.read(ReplayTable.queueClock)?.updated(by: reading) ?? QueueClock(reading)
         return record.moment(at: reading)
     }
 
-    private func knownMoment(at reading: QueueClock.Reading) -> QueueClock.Moment? {
+    private func knownMoment(at reading: QueueClock.Reading) -> ReplayMoment? {
         guard let record = known.withLock({ $0 }), !record.needsUpdate(for: reading) else { return nil }
         return record.moment(at: reading)
     }

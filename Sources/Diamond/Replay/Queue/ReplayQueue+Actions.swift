@@ -39,7 +39,7 @@ extension ReplayQueue {
     /// - Throws: ``ReplayError``: `notUnique` if another job has taken the unique name meanwhile.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
 
-    func apply(_ action: JobAction, to id: ReplayJob.ID) async throws(ReplayError) {
+    func apply(_ action: ReplayAction, to id: ReplayJob.ID) async throws(ReplayError) {
         let effect = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)
         }
@@ -48,7 +48,7 @@ extension ReplayQueue {
 
     /// Returns the error for the result of an action; `nil` if the action succeeded.
     static func error(
-        for effect: ReplayTable.Effect, of action: JobAction, on id: ReplayJob.ID
+        for effect: ReplayEffect, of action: ReplayAction, on id: ReplayJob.ID
     ) -> ReplayError? {
         switch effect {
         case .done: nil

@@ -6,7 +6,7 @@ extension ReplayQueue {
         /// The id of the job; `nil` if nothing has to be sent.
         var id: ReplayJob.ID?
         /// The claim of the job; `nil` if it is not to be sent now.
-        var claim: ReplayTable.Claimed?
+        var claim: ReplayClaim?
     }
 
     /// Adds a request that this process sends at once, unless another job has to be sent before it. If the job is

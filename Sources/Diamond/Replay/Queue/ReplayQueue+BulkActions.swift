@@ -16,7 +16,7 @@ extension ReplayQueue {
     ///
     /// - Parameter isDryRun: whether all changes are undone.
     package func apply(
-        _ action: JobAction,
+        _ action: ReplayAction,
         to ids: [ReplayJob.ID],
         isDryRun: Bool = false
     ) async throws(ReplayError) -> BulkResult {
@@ -38,7 +38,7 @@ extension ReplayQueue {
     ///
     /// - Parameter isDryRun: whether all changes are undone.
     package func apply(
-        _ action: JobAction,
+        _ action: ReplayAction,
         to filter: ReplayFilter,
         isDryRun: Bool = false
     ) async throws(ReplayError) -> BulkResult {
@@ -58,12 +58,12 @@ extension ReplayQueue {
     }
 
     private func effects(
-        of action: JobAction,
+        of action: ReplayAction,
         on ids: [ReplayJob.ID],
         isDryRun: Bool
-    ) async throws(ReplayError) -> [ReplayTable.Effect] {
+    ) async throws(ReplayError) -> [ReplayEffect] {
         try await write(isDryRun: isDryRun) { (connection, ledger) throws(SQLiteError) in
-            var effects: [ReplayTable.Effect] = []
+            var effects: [ReplayEffect] = []
             for id in ids { effects.append(try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)) }
             return effects
         }
@@ -154,12 +154,18 @@ extension ReplayQueue {
     // MARK: Dry runs
 
     /// The effects that a claim would have.
-    package struct ClaimPreview: Sendable {
+    public struct ClaimPreview: Hashable, Sendable {
         /// The transitions, in the order of the claim.
-        package var transitions: [ReplayTransition]
+        public var transitions: [ReplayTransition]
         /// The number of jobs that would still be ready: earlier jobs of their ordering keys come first, the limit is
         /// reached, or the queue is held.
-        package var remaining: Int
+        public var remaining: Int
+
+        /// Creates a preview.
+        public init(transitions: [ReplayTransition], remaining: Int) {
+            self.transitions = transitions
+            self.remaining = remaining
+        }
     }
 
     /// Returns the effects that a claim would have now. Runs a claim, and undoes it.
@@ -169,7 +175,7 @@ extension ReplayQueue {
     ///   - identities: the identities whose jobs are claimed.
     package func claimPreview(
         limit: Int,
-        of identities: ReplayTable.Identities = .all
+        of identities: ReplaySelection.Identities = .all
     ) async throws(ReplayError) -> ClaimPreview {
         try await write(isDryRun: true) { (connection, ledger) throws(SQLiteError) in
             var preview = ReplayLedger(at: ledger.moment, uptime: ledger.uptime)
@@ -182,7 +188,7 @@ extension ReplayQueue {
     /// Returns the jobs that wait for their time, the earliest first.
     package func waiting(
         limit: Int,
-        of identities: ReplayTable.Identities = .all
+        of identities: ReplaySelection.Identities = .all
     ) throws(ReplayError) -> [ReplayJob] {
         let moment = try moment()
         return try read { (connection) throws(SQLiteError) in
@@ -203,13 +209,4 @@ extension ReplayQueue {
             }
         }
     }
-}
-
-/// An operator's action on a job.
-package enum JobAction: String, Hashable, Sendable, CaseIterable {
-    /// Sends a waiting job now.
-    case retry
-    case hold, release, discard
-    /// Sends a dead job, or one in review, again, and counts its attempts from zero.
-    case redrive
 }

@@ -3,7 +3,7 @@ import DiamondSQLite
 /// The queue's operations for replayers.
 extension ReplayQueue {
     /// Whether a claim may find a job. Only reads, so that an idle replayer writes nothing.
-    func mayHaveWork(in lanes: ReplayTable.Lanes) throws(ReplayError) -> Bool {
+    func mayHaveWork(in lanes: ReplaySelection.Lanes) throws(ReplayError) -> Bool {
         guard !owner.isRetired else { return false }
         let now = try moment().time
         return try read { (connection) throws(SQLiteError) in
@@ -43,7 +43,7 @@ extension ReplayQueue {
     ///
     /// - Returns: whether there were any.
     @discardableResult
-    func retryEarly(_ retry: EarlyRetry) async throws(ReplayError) -> Bool {
+    func retryEarly(_ retry: ReplayEarlyRetry) async throws(ReplayError) -> Bool {
         let start = try moment().time
         let first = try read { (connection) throws(SQLiteError) in
             try ReplayTable.early(retry, limit: 1, at: start, on: connection)
@@ -63,15 +63,15 @@ extension ReplayQueue {
     /// - Returns: the claimed jobs; `nil` if another process has declared the owner dead.
     package func claim(
         _ limit: Int,
-        of identities: ReplayTable.Identities,
-        in lanes: ReplayTable.Lanes = .all,
+        of identities: ReplaySelection.Identities,
+        in lanes: ReplaySelection.Lanes = .all,
         by owner: Int64,
         reportingEnds report: ([ReplayState]) -> Void = { _ in }
-    ) async throws(ReplayError) -> [ReplayTable.Claimed]? {
+    ) async throws(ReplayError) -> [ReplayClaim]? {
         while true {
             let (claims, ends) = try await writer.write { (connection, ledger) throws(SQLiteError) in
                 guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else {
-                    return (nil as ReplayTable.Claims?, [] as [ReplayState])
+                    return (nil as ReplayClaims?, [] as [ReplayState])
                 }
                 let count = ledger.transitions.count
                 let claims = try ReplayTable.claim(
@@ -91,7 +91,7 @@ extension ReplayQueue {
     ///   - isUnderWay: whether the exchange continues one that was sent. Then no hold ends it.
     /// - Returns: whether the job may be sent.
     func begin(
-        _ job: ReplayTable.Claimed,
+        _ job: ReplayClaim,
         after earlier: ReplayRow.EarlierExchange? = nil,
         isUnderWay: Bool = false
     ) async -> Bool {
@@ -101,7 +101,7 @@ extension ReplayQueue {
         // A job is not sent if its start cannot be written.
         let hasBegun = await writeOnce("job \(job.id) is not sent") { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(
-                job.id, token: job.token, by: owner, after: earlier, isUnderWay: isUnderWay, log: sent,
+                job.id, token: job.token, by: owner, ReplayStart(after: earlier, isUnderWay: isUnderWay), log: sent,
                 on: connection, ledger: &ledger)
         }
         // The write may have taken so long that the lease is about to end.
@@ -112,7 +112,7 @@ extension ReplayQueue {
     ///
     /// - Parameter isUnsent: called in the transaction. If it returns `false`, because another attempt has begun
     ///   meanwhile, nothing is written.
-    func markUnsent(_ job: ReplayTable.Claimed, if isUnsent: @escaping @Sendable () -> Bool) async {
+    func markUnsent(_ job: ReplayClaim, if isUnsent: @escaping @Sendable () -> Bool) async {
         let sent = sentLog
         await writeOnce("job \(job.id) still counts as sent") { (connection, _) throws(SQLiteError) in
             if isUnsent() { try ReplayTable.markUnsent(job.id, token: job.token, log: sent, on: connection) }
@@ -147,7 +147,7 @@ extension ReplayQueue {
     ///   - isDelivered: returns whether a caller gets the outcome, even if it ends the job without success.
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome was not written.
     package func finish(
-        _ job: ReplayTable.Claimed,
+        _ job: ReplayClaim,
         outcome: ReplayOutcome,
         answer: ReplayAnswer? = nil,
         unknownSince: QueueTime? = nil,
@@ -162,7 +162,7 @@ extension ReplayQueue {
     }
 
     private func writeOutcome(
-        of job: ReplayTable.Claimed,
+        of job: ReplayClaim,
         outcome: ReplayOutcome,
         answer: ReplayAnswer?,
         unknownSince: QueueTime?,
@@ -176,8 +176,10 @@ extension ReplayQueue {
             do throws(ReplayError) {
                 let state = try await writer.write { (connection, ledger) throws(SQLiteError) in
                     try ReplayTable.finish(
-                        job.id, token: job.token, outcome: outcome, isDelivered: isDelivered(), answer: answer,
-                        unknownSince: unknownSince, draw: draw, on: connection, ledger: &ledger)
+                        job.id, token: job.token,
+                        ReplayReport(
+                            outcome, answer: answer, unknownSince: unknownSince, draw: draw, isDelivered: isDelivered),
+                        on: connection, ledger: &ledger)
                 }
                 reportFailure(nil)
                 return state
@@ -217,7 +219,7 @@ extension ReplayQueue {
 
     /// Records the answer of a job outside of the database, in case this process ends before it has written the
     /// outcome.
-    private func note(_ outcome: ReplayOutcome, with answer: ReplayAnswer?, of job: ReplayTable.Claimed) {
+    private func note(_ outcome: ReplayOutcome, with answer: ReplayAnswer?, of job: ReplayClaim) {
         guard let status = outcome.finalStatus else { return }
         // Also if another program has sealed the queue meanwhile: without a content, the record has only numbers.
         let row = try? database.read { (connection) throws(SQLiteError) in

@@ -79,6 +79,13 @@ extension ReplayQueue {
         public let reason: String
         /// The time at which the hold was added.
         public let since: Date
+
+        /// Creates a hold that is in effect.
+        public init(hold: ReplayHold, reason: String, since: Date) {
+            self.hold = hold
+            self.reason = reason
+            self.since = since
+        }
     }
 
     /// Returns the holds that are in effect.
@@ -89,12 +96,20 @@ extension ReplayQueue {
     }
 
     /// The number of transitions of one kind in one hour.
-    package struct HourlyCount: Hashable, Sendable {
+    public struct HourlyCount: Hashable, Sendable {
         /// The start of the hour.
-        package let hour: Date
+        public let hour: Date
         /// The name of the ``ReplayTransition/Verb``.
-        package let verb: String
-        package let count: Int
+        public let verb: String
+        /// The number of transitions.
+        public let count: Int
+
+        /// Creates a count.
+        public init(hour: Date, verb: String, count: Int) {
+            self.hour = hour
+            self.verb = verb
+            self.count = count
+        }
     }
 
     /// Returns the count of each verb in each hour since a date, the oldest first. Hours without transitions are left
@@ -133,6 +148,12 @@ extension ReplayQueue {
         public let head: ReplayJob
         /// The number of jobs that wait for their turn, the head included.
         public let count: Int
+
+        /// Creates the jobs of a key.
+        public init(head: ReplayJob, count: Int) {
+            self.head = head
+            self.count = count
+        }
     }
 
     /// Returns the ordering keys that have jobs, except those whose first job belongs to an identity that has signed

@@ -239,7 +239,7 @@ public final class ReplayQueue: Sendable {
     }
 
     /// Returns the current time by the queue's clock, and its difference from the wall clock.
-    func moment() throws(ReplayError) -> QueueClock.Moment {
+    func moment() throws(ReplayError) -> ReplayMoment {
         do throws(SQLiteError) { return try time.now(of: database) } catch { throw ReplayError(error) }
     }
 

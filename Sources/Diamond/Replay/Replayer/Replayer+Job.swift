@@ -3,7 +3,7 @@ import DiamondSQLite
 /// Sending one job.
 extension Replayer {
     /// Sends a claimed job, and writes the result.
-    func process(_ job: ReplayTable.Claimed, in run: ReplayRun, network: NetworkReturn) async {
+    func process(_ job: ReplayClaim, in run: ReplayRun, network: NetworkReturn) async {
         let changes = network.changes
         let (result, state) = await queue.owner.runAttempt { [self] _ in
             let result = await self.result(of: job)
@@ -25,7 +25,7 @@ extension Replayer {
         wake()
     }
 
-    private func result(of job: ReplayTable.Claimed) async -> JobResult {
+    private func result(of job: ReplayClaim) async -> JobResult {
         let request: Request
         do throws(RequestError) { request = try Request(json: job.request) } catch {
             return JobResult(outcome: .failed(.undecodable, code: "undecodable", message: error.message))

@@ -36,7 +36,7 @@ public final class Replayer: Sendable {
     let reachability: any Reachability
     /// Reports the origins that have answered requests of any kind; `nil` if none is reported.
     let answers: Broadcast<String>?
-    private let identities: @Sendable () async -> ReplayTable.Identities
+    private let identities: @Sendable () async -> ReplaySelection.Identities
     let lanes: (any JobLanes)?
     let send: Send
     let pass: @Sendable (ReplayFaultPoint) -> Void
@@ -69,7 +69,7 @@ public final class Replayer: Sendable {
         width: Int,
         reachability: any Reachability,
         answers: Broadcast<String>? = nil,
-        identities: @escaping @Sendable () async -> ReplayTable.Identities = { .all },
+        identities: @escaping @Sendable () async -> ReplaySelection.Identities = { .all },
         lanes: (any JobLanes)? = nil,
         pass: @escaping @Sendable (ReplayFaultPoint) -> Void = { _ in },
         send: @escaping Send
@@ -161,13 +161,13 @@ public final class Replayer: Sendable {
 
     func claim(
         isRetry: Bool = false, reportingEnds report: ([ReplayState]) -> Void
-    ) async throws(ReplayError) -> [ReplayTable.Claimed] {
+    ) async throws(ReplayError) -> [ReplayClaim] {
         let free = width - running.withLock { $0 }
         let lanes = lanes?.unpaused ?? .all
         guard free > 0, try queue.mayHaveWork(in: lanes) else { return [] }
         let identities = await identities()
         let owner = try await queue.owner.enter()
-        let claimed: [ReplayTable.Claimed]?
+        let claimed: [ReplayClaim]?
         do throws(ReplayError) {
             claimed = try await queue.claim(free, of: identities, in: lanes, by: owner, reportingEnds: report)
         } catch {
@@ -193,7 +193,7 @@ public final class Replayer: Sendable {
 /// The lanes in which jobs are sent.
 package protocol JobLanes: Sendable {
     /// The lanes that are not paused. Only their jobs are claimed.
-    var unpaused: ReplayTable.Lanes { get }
+    var unpaused: ReplaySelection.Lanes { get }
 
     /// A sequence with an element whenever ``unpaused`` may have changed. Each call returns its own sequence.
     var pauseChanges: AsyncStream<Void> { get }

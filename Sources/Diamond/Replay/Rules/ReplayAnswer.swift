@@ -3,7 +3,7 @@ package import Foundation
 package import HTTPTypes
 
 /// The answer to a job, stored until it is consumed.
-package struct ReplayAnswer: Hashable, Sendable {
+public struct ReplayAnswer: Hashable, Sendable {
     package var status: HTTPResponse.Status
     /// The path of the `Location` field, which names a new object (RFC 9110 section 10.2.2). The query is left out,
     /// because it may contain a secret.

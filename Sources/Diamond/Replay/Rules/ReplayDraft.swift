@@ -1,54 +1,72 @@
 import Crypto
-import Foundation
+public import Foundation
 import HTTPTypes
 
 /// A job before it has a row: everything that the queue stores of a request.
-struct ReplayDraft: Hashable, Sendable {
+public struct ReplayDraft: Hashable, Sendable {
     /// The request in its written form, without secrets.
-    var request: Data
-    var method: String
-    /// The URL for display.
-    var url: String
-    var host: String
-    var identity: String?
-    var lane: String
-    var tags: [String]
-    var policy: ReplayPolicy
-    var isIdempotent: Bool
-    var idempotencyKey: String?
+    public internal(set) var request: Data
+    /// The request's method.
+    public let method: String
+    /// The URL for display, with secrets masked.
+    public let url: String
+    /// The URL's host, in lower case, with its port if the URL names one.
+    public let host: String
+    /// The identity on whose behalf the request is sent; `nil` for none.
+    public let identity: String?
+    /// The name of the request's lane.
+    public let lane: String
+    /// The request's tags, sorted.
+    public let tags: [String]
+    /// The policy, whose values the row takes.
+    public internal(set) var policy: ReplayPolicy
+    /// Whether the request's method is idempotent.
+    public let isIdempotent: Bool
+    /// The `Idempotency-Key` sent with every attempt; `nil` for none.
+    public let idempotencyKey: String?
     /// The reason why the job itself is held from the start; `nil` if it is not held.
-    var heldReason: ReplayReason? { !policy.awaits.isEmpty ? .awaitingID : isHeld ? .held : nil }
+    public var heldReason: ReplayReason? { !policy.awaits.isEmpty ? .awaitingID : isHeld ? .held : nil }
     /// The name of the typed call.
     var kind: String? { policy.kind }
     /// The JSON of the typed call; `nil` if it is not stored.
-    var call: String? { policy.call }
+    public var call: String? { policy.call }
+    /// Whether the answer to the job, or its failure, is stored until it is consumed.
+    public var storesAnswer: Bool { policy.storesAnswer }
+    /// The local ids of objects whose ids the request needs. The job is held until they are known.
+    public var awaitedIDs: Set<String> { policy.awaits }
+    /// The local id of the object that the request creates; `nil` for none.
+    public var createdID: String? { policy.creates?.localID }
     /// The earliest time at which the job is sent; `nil` for now.
-    var runAt: QueueTime?
+    public internal(set) var runAt: QueueTime?
     /// The time of expiry, if another queue has set it already; `nil` for the time that the policy sets.
     var expiresAt: QueueTime?
     /// Whether the job itself is held from the start.
     var isHeld = false
     /// Whether the draft is added even if no job creates an object to which it refers.
-    var mayLackObjects = false
+    public internal(set) var mayLackObjects = false
     /// The attempts so far.
-    var history = History()
+    public internal(set) var history = History()
 
     /// The attempts before the request became a job.
-    struct History: Hashable, Sendable {
+    public struct History: Hashable, Sendable {
         /// A failed attempt.
-        struct Failure: Hashable, Sendable {
-            var startedAt: QueueTime
-            var code: String
-            var message: String
+        public struct Failure: Hashable, Sendable {
+            /// The start of the attempt.
+            public var startedAt: QueueTime
+            /// A short code (``ReplayFailure/code``).
+            public var code: String
+            /// A description in one line, without secrets.
+            public var message: String
         }
 
-        var failures: [Failure] = []
+        /// The failed attempts, the oldest first.
+        public internal(set) var failures: [Failure] = []
         /// The outcome of the last attempt. It decides whether and when the job is sent next.
-        var outcome: ReplayOutcome?
+        public internal(set) var outcome: ReplayOutcome?
         /// The start of the first attempt that may have been processed with an unknown outcome.
-        var unknownSince: QueueTime?
+        public internal(set) var unknownSince: QueueTime?
         /// A random number from 0 up to 1, so that requests that failed together are not repeated together.
-        var draw = 0.5
+        public internal(set) var draw = 0.5
     }
 
     /// Creates the draft of a request.
@@ -82,7 +100,7 @@ struct ReplayDraft: Hashable, Sendable {
     }
 
     /// A digest of the identity and the unique name; `nil` without a unique name. Only one waiting job has it.
-    var uniqueKey: Data? {
+    public var uniqueKey: Data? {
         guard let unique = policy.unique else { return nil }
         var hash = SHA256()
         // The lengths keep different pairs of name and identity apart.
@@ -95,7 +113,7 @@ struct ReplayDraft: Hashable, Sendable {
     }
 
     /// Returns the time of expiry; `nil` for none.
-    func expiry(at now: QueueTime) -> QueueTime? { (expiresAt ?? policy.expiry.map { now + $0 })?.bounded }
+    public func expiry(at now: QueueTime) -> QueueTime? { (expiresAt ?? policy.expiry.map { now + $0 })?.bounded }
 
     // MARK: Secrets
 

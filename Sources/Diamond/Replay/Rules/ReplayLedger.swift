@@ -2,13 +2,13 @@ import Foundation
 
 /// The transitions of jobs in one transaction. They are counted in the transaction, and reported when it is on disk.
 struct ReplayLedger: Sendable {
-    let moment: QueueClock.Moment
+    let moment: ReplayMoment
     let uptime: Uptime
     private(set) var transitions: [ReplayTransition] = []
     /// The jobs with other changes that contexts of models have to know.
     private(set) var touched: Set<Int64> = []
 
-    init(at moment: QueueClock.Moment, uptime: Uptime) {
+    init(at moment: ReplayMoment, uptime: Uptime) {
         self.moment = moment
         self.uptime = uptime
     }

@@ -1,5 +1,5 @@
 /// The outcome of an attempt to send a job, for the queue's decision about the job.
-package enum ReplayOutcome: Hashable, Sendable {
+public enum ReplayOutcome: Hashable, Sendable {
     /// A server has answered.
     ///
     /// - Parameters:
@@ -15,13 +15,15 @@ package enum ReplayOutcome: Hashable, Sendable {
     case failed(Fault, code: String, message: String)
 
     /// The error that interrupted the body of an answer.
-    package struct BodyFailure: Hashable, Sendable {
-        var code: String
-        var message: String
+    public struct BodyFailure: Hashable, Sendable {
+        /// A short code, such as that of an error.
+        public var code: String
+        /// A description in one line, without secrets.
+        public var message: String
     }
 
     /// The meaning of a failure for the next attempt.
-    package enum Fault: Hashable, Sendable, CaseIterable {
+    public enum Fault: Hashable, Sendable, CaseIterable {
         /// The request was certainly not processed.
         case unsent
         /// The request may have been processed.
@@ -63,7 +65,7 @@ package enum ReplayOutcome: Hashable, Sendable {
     }
 
     /// The failure for the job's history; `nil` if the attempt succeeded.
-    var failure: (code: String, message: String)? {
+    public var failure: (code: String, message: String)? {
         switch self {
         case .answered(let status, _, _, _, let bodyFailure):
             let isGood = (200..<400).contains(status)

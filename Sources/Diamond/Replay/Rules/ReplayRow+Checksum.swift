@@ -1,15 +1,15 @@
 import Crypto
-import Foundation
+public import Foundation
 
 /// The checksums that detect damage of the file, so that only requests that were written are sent.
 extension ReplayRow {
     /// Returns the first 64 bits of a digest of a request's bytes.
-    static func digest(of request: Data) -> Int64 { Checksum.digest(of: request).firstBits }
+    public static func digest(of request: Data) -> Int64 { Checksum.digest(of: request).firstBits }
 
     /// The first 64 bits of a SHA-256 digest of everything that decides what is sent, for which identity, and whether
     /// it may be sent. It includes the digest of the request. It excludes the position in the order of the key, and the
     /// states in which the unique name counts: these decide only when the request is sent.
-    var checksum: Int64 {
+    public var checksum: Int64 {
         var hash = SHA256()
         let texts = [identity, orderingKey, lane, method, reason.description]
         // The lengths separate the texts.

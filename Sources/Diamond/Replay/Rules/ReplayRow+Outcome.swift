@@ -5,7 +5,7 @@ extension ReplayRow {
     /// - Parameters:
     ///   - now: the current time.
     ///   - draw: a random number from 0 up to 1.
-    mutating func apply(_ outcome: ReplayOutcome, at now: QueueTime, draw: Double) {
+    public mutating func apply(_ outcome: ReplayOutcome, at now: QueueTime, draw: Double) {
         defer { clearOwner() }
         switch outcome {
         case .answered(let status, let isTransient, let pushBack, let isBehindRedirect, _):
@@ -23,18 +23,13 @@ extension ReplayRow {
 
     /// Ends a job without success as done, because its caller has the final answer or error, and decides. In strict
     /// order it stays dead: the later jobs wait until a person decides.
-    mutating func endAsDelivered() {
+    public mutating func endAsDelivered() {
         guard state == .dead, !isStrict, [.refused, .unsendable, .attemptsUsed].contains(reason) else { return }
         state = .done
     }
 
-    /// Sets the state of an open job: held if the job itself is held, waiting until its time, ready otherwise.
-    mutating func updateState(at now: QueueTime) {
-        state = isHeld ? .held : runAt > now ? .waiting : .ready
-    }
-
     /// Ends a job that has expired.
-    mutating func expire() {
+    public mutating func expire() {
         // If the request may have been processed, a person has to decide.
         let isUnknown = unknownSince != nil && !isIdempotent
         end(isUnknown ? .needsReview : .dead, reason: .expired)
@@ -42,14 +37,14 @@ extension ReplayRow {
     }
 
     /// An earlier exchange of the job with an unknown outcome, after which its owner sends the request again.
-    struct EarlierExchange: Hashable, Sendable {
+    public struct EarlierExchange: Hashable, Sendable {
         /// The time at which the exchange began.
-        var sentAt: QueueTime
+        public var sentAt: QueueTime
         /// Whether the app guarantees that the request acts once, however often it arrives.
-        var isHarmless: Bool
+        public var isHarmless: Bool
         /// Whether a pause has interrupted the exchange. It is `false` if another attempt of the same run, or a
         /// redirect, follows.
-        var isPaused: Bool
+        public var isPaused: Bool
 
         /// Returns the reason why the request must not be sent again; `nil` if it may.
         ///
@@ -82,7 +77,7 @@ extension ReplayRow {
     }
 
     /// Puts a job in review that was sent before, though its row does not say so.
-    mutating func endAsSentBefore(at now: QueueTime) {
+    public mutating func endAsSentBefore(at now: QueueTime) {
         unknownSince = unknownSince ?? now
         review(.outcomeUnknown)
     }
@@ -93,7 +88,7 @@ extension ReplayRow {
     }
 
     /// Puts a job in review whose stored data is damaged.
-    mutating func markDamaged() {
+    public mutating func markDamaged() {
         review(.damaged)
         isHeld = false
     }
@@ -195,7 +190,7 @@ extension ReplayRow {
     ///   - rescues: the number of times this happened in 72 hours, this time included.
     ///   - mayBeCause: whether the job may have caused the death. It has not if, for example, the system ended a
     ///     suspended app.
-    mutating func applyOwnerDeath(rescues: Int, mayBeCause: Bool, at now: QueueTime) {
+    public mutating func applyOwnerDeath(rescues: Int, mayBeCause: Bool, at now: QueueTime) {
         renewToken()
         defer { clearOwner() }
         // The job had reached its time when it was claimed, even if the clock was set back since.
@@ -209,7 +204,7 @@ extension ReplayRow {
     /// The number of deaths within ``poisonWindow`` that make a job poison (Sidekiq's numbers, its issue 4633).
     static let poisonLimit = 3
     /// The time in which deaths are counted: 72 hours, in milliseconds.
-    static let poisonWindow: Int64 = 72 * 3_600_000
+    public static let poisonWindow: Int64 = 72 * 3_600_000
 
     // MARK: Steps
 

@@ -1,64 +1,117 @@
-import Foundation
+public import Foundation
 
-/// The changing part of a job, with the values that decide the changes. The rules compute it, and ``ReplayTable`` reads
-/// and writes it.
-struct ReplayRow: Hashable, Sendable {
+/// The part of a job that decides what becomes of it. A ``ReplayStorage`` reads it, changes it by one of its methods, and
+/// writes it. No other code decides about jobs.
+public struct ReplayRow: Hashable, Sendable {
     // Set when the job is added or edited.
-    let id: Int64
-    let method: String
-    let identity: String?
-    let orderingKey: String?
-    let isStrict: Bool
-    let lane: String
-    let isIdempotent: Bool
-    let keyLifetime: Int64?
-    var expiresAt: QueueTime?
-    let attemptLimit: Int
-    var uniqueKey: Data?
+    /// The job's number.
+    public let id: Int64
+    /// The request's method.
+    public var method: String
+    /// The identity on whose behalf the request is sent; `nil` for none.
+    public var identity: String?
+    /// The key whose jobs are sent in order; `nil` for none.
+    public var orderingKey: String?
+    /// Whether later jobs of the key wait even if this one is dead or in review.
+    public var isStrict: Bool
+    /// The name of the request's lane.
+    public var lane: String
+    /// Whether the request's method is idempotent.
+    public var isIdempotent: Bool
+    /// The time for which the server remembers the idempotency key, in milliseconds; `nil` if none is sent.
+    public var keyLifetime: Int64?
+    /// The time after which the job is not sent; `nil` for no limit.
+    public var expiresAt: QueueTime?
+    /// The number of ``attempts`` after which the job is dead.
+    public var attemptLimit: Int
+    /// The digest of its unique name; `nil` for none.
+    public var uniqueKey: Data?
     /// The digest of the request (``digest(of:)``).
-    var digest: Int64 = 0
+    public var digest: Int64
     /// The local id of the object that the job creates, as it is in its column; empty for none.
-    var creates = ""
+    public var creates: String
 
     // Changed by transitions.
-    var state: ReplayState
-    var reason: ReplayReason
-    var isHead: Bool
-    var isHeld: Bool
-    var runAt: QueueTime
-    var attempts: Int
-    /// The number of claims and rescues.
-    var token: Int64
+    /// The job's state.
+    public var state: ReplayState
+    /// The reason for the state.
+    public var reason: ReplayReason
+    /// Whether the job is the head of its ordering key, or has no key.
+    public var isHead: Bool
+    /// Whether the job itself is held.
+    public var isHeld: Bool
+    /// The earliest time at which the job is sent.
+    public var runAt: QueueTime
+    /// The number of attempts that count.
+    public var attempts: Int
+    /// The fencing token: the number of claims and rescues.
+    public var token: Int64
     /// The owner that runs the job; `nil` for none.
-    var owner: Int64?
+    public var owner: Int64?
     /// The start of the current attempt, or of the first attempt of the same run that may have been processed. After a
     /// pause, it is the start of the current attempt. `nil` before an attempt.
-    var sentAt: QueueTime?
+    public var sentAt: QueueTime?
     /// The start of the first attempt that may have been processed with an unknown outcome.
-    var unknownSince: QueueTime?
-    var status: Int?
+    public var unknownSince: QueueTime?
+    /// The status of the last response; `nil` for none.
+    public var status: Int?
     /// Whether an attempt before the job was redriven may have been processed. If so, the request may be sent again,
     /// but not edited, because a server may know it.
-    var serverMayHaveActed = false
-    /// Whether an earlier attempt could not decode the request. It is `false` until `ReplayTable.finish` sets it for
-    /// the decision about a request that cannot be decoded.
+    public var serverMayHaveActed: Bool
+    /// Whether an earlier attempt could not decode the request. It is not stored: ``finish(_:at:wasUndecodable:)`` sets
+    /// it for its decision.
     var wasUndecodable = false
+
+    /// Creates a row from its stored values.
+    public init(
+        id: Int64, method: String, identity: String?, orderingKey: String?, isStrict: Bool, lane: String,
+        isIdempotent: Bool, keyLifetime: Int64?, expiresAt: QueueTime?, attemptLimit: Int, uniqueKey: Data? = nil,
+        digest: Int64 = 0, creates: String = "", state: ReplayState, reason: ReplayReason, isHead: Bool, isHeld: Bool,
+        runAt: QueueTime, attempts: Int, token: Int64, owner: Int64? = nil, sentAt: QueueTime? = nil,
+        unknownSince: QueueTime? = nil, status: Int? = nil, serverMayHaveActed: Bool = false
+    ) {
+        self.id = id
+        self.method = method
+        self.identity = identity
+        self.orderingKey = orderingKey
+        self.isStrict = isStrict
+        self.lane = lane
+        self.isIdempotent = isIdempotent
+        self.keyLifetime = keyLifetime
+        self.expiresAt = expiresAt
+        self.attemptLimit = attemptLimit
+        self.uniqueKey = uniqueKey
+        self.digest = digest
+        self.creates = creates
+        self.state = state
+        self.reason = reason
+        self.isHead = isHead
+        self.isHeld = isHeld
+        self.runAt = runAt
+        self.attempts = attempts
+        self.token = token
+        self.owner = owner
+        self.sentAt = sentAt
+        self.unknownSince = unknownSince
+        self.status = status
+        self.serverMayHaveActed = serverMayHaveActed
+    }
 
     /// The range of numbers that can be added without overflow. Numbers of a damaged row are limited to it.
     static let sensible: ClosedRange<Int64> = -(1 << 53)...1 << 53
 
     /// Gives the job a new token. An owner with an older token has lost the job.
-    mutating func renewToken() { token = min(token + 1, Self.sensible.upperBound) }
+    public mutating func renewToken() { token = min(token + 1, Self.sensible.upperBound) }
 
     /// Whether a server may know the request. If so, the request is not changed: the server would take the change for a
     /// repetition.
-    var mayBeKnown: Bool { unknownSince != nil || serverMayHaveActed }
+    public var mayBeKnown: Bool { unknownSince != nil || serverMayHaveActed }
 
     /// Whether a second request could do harm, and no idempotency key prevents it.
-    var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
+    public var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
 
     /// Whether the job waits for the ids of objects that other jobs create.
-    var awaitsIDs: Bool { state == .held && (reason == .awaitingID || reason == .creationFailed) }
+    public var awaitsIDs: Bool { state == .held && (reason == .awaitingID || reason == .creationFailed) }
 
     /// Whether the row was found damaged before.
     var isMarkedDamaged: Bool { state == .needsReview && reason == .damaged }
@@ -67,11 +120,11 @@ struct ReplayRow: Hashable, Sendable {
     var isDiscarded: Bool { state == .done && reason == .discarded }
 
     /// Whether later jobs of its ordering key have to wait for it.
-    var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
+    public var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
 
     /// Returns the reason for a review, if the request may have been processed and a second one could do harm; `nil` if
     /// it may be sent again.
-    func reviewReason(at now: QueueTime) -> ReplayReason? {
+    public func reviewReason(at now: QueueTime) -> ReplayReason? {
         guard let unknownSince, !isIdempotent else { return nil }
         return Self.reviewReason(of: unknownSince, keyLifetime: keyLifetime, at: now)
     }

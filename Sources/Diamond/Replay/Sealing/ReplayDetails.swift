@@ -1,21 +1,26 @@
 import DiamondSQLite
 import Foundation
 
-/// The values of a job that are shown, and have no column in a sealed queue. They are one sealed value.
-struct ReplayDetails: Codable, Hashable, Sendable {
-    var url: String
-    var host: String
-    var identity: String?
-    var orderingKey: String?
+/// The values of a job that are shown, or found by a filter, and decide nothing. A storage may write them as JSON.
+public struct ReplayDetails: Codable, Hashable, Sendable {
+    /// The URL for display.
+    public package(set) var url: String
+    /// The URL's host, in lower case, with its port if the URL names one.
+    public package(set) var host: String
+    /// The identity on whose behalf the request is sent; `nil` for none.
+    public package(set) var identity: String?
+    /// The key whose jobs are sent in order; `nil` for none.
+    public package(set) var orderingKey: String?
     /// The tags as a JSON array.
-    var tags: String
+    public package(set) var tags: String
     /// The metadata as a JSON object.
-    var metadata: String
-    var kind: String?
-    var call: String?
-    var idempotencyKey: String?
+    public package(set) var metadata: String
+    package var kind: String?
+    package var call: String?
+    package var idempotencyKey: String?
 
-    init(_ draft: ReplayDraft) {
+    /// Creates the details of a draft.
+    public init(_ draft: ReplayDraft) {
         url = draft.url
         host = draft.host
         identity = draft.identity
@@ -26,6 +31,14 @@ struct ReplayDetails: Codable, Hashable, Sendable {
         kind = draft.kind
         call = draft.call
         idempotencyKey = draft.idempotencyKey
+    }
+
+    /// The tags.
+    var tagNames: [String] { (try? JSONDecoder().decode([String].self, from: Data(tags.utf8))) ?? [] }
+
+    /// The metadata.
+    var metadataMembers: [String: JSONValue] {
+        (try? JSONDecoder().decode([String: JSONValue].self, from: Data(metadata.utf8))) ?? [:]
     }
 
     /// Creates the details of a job whose sealed ones are not authentic, or whose row is in clear in a sealed queue.
@@ -68,12 +81,11 @@ struct StoredDetails {
         // Texts can always be encoded.
         sealed = try sealing.sealed((try? JSONEncoder().encode(details)) ?? Data(), .details, of: "\(id)")
         request = try sealing.sealed(request, .request, of: "\(id)")
-        let tags = (try? JSONDecoder().decode([String].self, from: Data(details.tags.utf8))) ?? []
         columns.url = String(details.url.prefix { $0 != "/" }) + "//"
         columns.host = sealing.digest(of: details.host, .host)
         columns.identity = details.identity.map { sealing.digest(of: $0, .identity) }
         columns.orderingKey = details.orderingKey.map { sealing.digest(of: $0, .key) }
-        columns.tags = ReplayTable.text(.array(tags.map { .string(sealing.digest(of: $0, .tag)) }))
+        columns.tags = ReplayTable.text(.array(details.tagNames.map { .string(sealing.digest(of: $0, .tag)) }))
         columns.metadata = "{}"
         columns.kind = nil
         columns.call = nil

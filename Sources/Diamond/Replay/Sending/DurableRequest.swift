@@ -14,7 +14,7 @@ final class DurableRequest: Sendable {
     /// The decision about the request before its first byte is sent.
     enum Admission: Sendable {
         /// The request is a job that this process has claimed, and sends.
-        case claimed(ReplayTable.Claimed)
+        case claimed(ReplayClaim)
         /// The request is a job that waits for other jobs, or was merged into an older job with its unique name; `nil`
         /// if nothing has to be sent.
         case queued(ReplayJob.ID?)
@@ -24,7 +24,7 @@ final class DurableRequest: Sendable {
 
     private struct State {
         var draft: Draft?
-        var job: ReplayTable.Claimed?
+        var job: ReplayClaim?
         /// The id of the request's job, whichever process sends it.
         var jobID: ReplayJob.ID?
         var isCanceled = false
@@ -143,7 +143,7 @@ final class DurableRequest: Sendable {
     /// Writes the result of the job's last run.
     ///
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome is not on disk yet.
-    func finish(_ job: ReplayTable.Claimed, result: JobResult, in queue: ReplayQueue) async -> ReplayState? {
+    func finish(_ job: ReplayClaim, result: JobResult, in queue: ReplayQueue) async -> ReplayState? {
         state.withLock { $0.job = nil }
         return await queue.finishAndLeave(job, result: result)
     }
@@ -154,7 +154,7 @@ extension ReplayQueue {
     ///
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome is not on disk yet.
     @discardableResult
-    fileprivate func finishAndLeave(_ job: ReplayTable.Claimed, result: JobResult) async -> ReplayState? {
+    fileprivate func finishAndLeave(_ job: ReplayClaim, result: JobResult) async -> ReplayState? {
         let isDelivered = Guarded(result.isDelivered)
         let state = await TimeLimit(clock.endTimeout).value { [self] in
             defer { owner.leave() }

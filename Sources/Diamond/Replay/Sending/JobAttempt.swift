@@ -6,7 +6,7 @@ package final class JobAttempt: Sendable {
     /// The subject of an attempt.
     enum Subject {
         /// A job that this process has claimed.
-        case job(ReplayTable.Claimed)
+        case job(ReplayClaim)
         /// A request that becomes a job only if it fails.
         case draft(ReplayDraft)
     }
@@ -51,7 +51,7 @@ package final class JobAttempt: Sendable {
     }
 
     /// The claimed job; `nil` if the request is no job yet.
-    private var job: ReplayTable.Claimed? { if case .job(let job) = subject { job } else { nil } }
+    private var job: ReplayClaim? { if case .job(let job) = subject { job } else { nil } }
 
     /// The id of the job; `nil` if the request is no job yet.
     package var id: ReplayJob.ID? { job?.id }

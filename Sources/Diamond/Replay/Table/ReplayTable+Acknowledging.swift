@@ -14,20 +14,15 @@ extension ReplayTable {
         return row?.token == token && row?.state == .running ? row : nil
     }
 
-    /// Checks a job for the last time before it is sent.
+    /// Checks a job for the last time before it is sent, and notes that its attempt begins.
     ///
-    /// - Parameters:
-    ///   - earlier: the earlier exchange of this owner that may have been processed; `nil` for none.
-    ///   - isUnderWay: whether the exchange continues one that was sent. Then no hold ends it.
-    ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
-    /// - Returns: whether the job may be sent. It must still belong to this owner, whose lease has not ended. It must
-    ///   not be rescued, held or expired, and must need no review.
+    /// - Parameter sent: the log of the sent jobs that must not be sent twice; `nil` for none.
+    /// - Returns: whether the job may be sent.
     static func begin(
         _ id: Int64,
         token: Int64,
         by owner: Int64,
-        after earlier: ReplayRow.EarlierExchange? = nil,
-        isUnderWay: Bool = false,
+        _ start: ReplayStart = ReplayStart(),
         log sent: SentLog? = nil,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
@@ -35,50 +30,27 @@ extension ReplayTable {
         guard try isAlive(owner, at: ledger.uptime, on: connection),
             var row = try runningRow(id, token: token, on: connection, ledger: &ledger)
         else { return false }
-        guard row.owner == owner else {
-            // The process was suspended, and has a new owner now. The job goes back to the queue, as after a rescue.
-            row.applyOwnerDeath(rescues: 0, mayBeCause: false, at: ledger.now)
-            try updateState(of: &row, on: connection, ledger: ledger)
-            try save(row, verb: .rescue, from: .running, on: connection, ledger: &ledger)
-            return false
+        var verb = row.refuseBegin(start, by: owner, at: ledger.now)
+        if verb == nil, !start.isUnderWay, try isQueueHeld(on: connection) ? true : isHeld(row, on: connection) {
+            row.giveBack(at: ledger.now)
+            verb = .fail
         }
-        let isAllowed =
-            if let earlier { row.continueIfAllowed(after: earlier, at: ledger.now) } else {
-                isUnderWay || row.beginIfAllowed(at: ledger.now)
-            }
-        guard isAllowed else {
-            try save(row, verb: .fail, from: .running, on: connection, ledger: &ledger)
-            return false
-        }
-        if !isUnderWay, try endIfHeldOrExpired(&row, on: connection, ledger: &ledger) { return false }
-        if let sent, row.mustNotRepeat, try !sent.note(row) {
+        if verb == nil, let sent, row.mustNotRepeat, try !sent.note(row) {
             row.endAsSentBefore(at: ledger.now)
-            try save(row, verb: .fail, from: .running, on: connection, ledger: &ledger)
-            return false
+            verb = .fail
         }
-        try markSent(row, at: ledger.now, after: earlier, on: connection)
-        return true
-    }
-
-    /// Ends the claim of a job that was held, or has expired, while it waited for its permit.
-    ///
-    /// - Returns: whether the claim has ended.
-    private static func endIfHeldOrExpired(
-        _ row: inout ReplayRow,
-        on connection: borrowing SQLiteConnection,
-        ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Bool {
-        if let end = row.expiresAt, end <= ledger.now {
-            row.expire()
-            try save(row, verb: .expire, from: .running, on: connection, ledger: &ledger)
+        guard let verb else {
+            row.begin(start, at: ledger.now)
+            try saveSending(row, on: connection)
             return true
         }
-        guard try isQueueHeld(on: connection) ? true : isHeld(row, on: connection) else { return false }
-        row.apply(.notBegun, at: ledger.now, draw: 0)
+        let isGivenBack = row.reason == .returned && verb == .fail
         try updateState(of: &row, on: connection, ledger: ledger)
-        if row.state == .held { row.reason = .held }
-        try save(row, verb: row.state == .held ? .hold : .fail, from: .running, on: connection, ledger: &ledger)
-        return true
+        if isGivenBack, row.state == .held { row.reason = .held }
+        try save(
+            row, verb: isGivenBack && row.state == .held ? .hold : verb, from: .running, on: connection,
+            ledger: &ledger)
+        return false
     }
 
     /// Notes that the sent exchanges of a running job were certainly not processed, if the caller still has the job.
@@ -99,43 +71,25 @@ extension ReplayTable {
 
     /// Writes the outcome of an attempt.
     ///
-    /// - Parameters:
-    ///   - isDelivered: whether a caller gets the outcome, even if it ends the job without success.
-    ///   - answer: the answer to store with the job; `nil` for none.
-    ///   - unknownSince: the start of the first exchange that may have been processed with an unknown outcome; `nil` for
-    ///     none.
     /// - Returns: the job's new state, even if the last check before the job was sent has ended it; `nil` if another
     ///   owner has the job.
     static func finish(
         _ id: Int64,
         token: Int64,
-        outcome: ReplayOutcome,
-        isDelivered: Bool = false,
-        answer: ReplayAnswer? = nil,
-        unknownSince: QueueTime? = nil,
-        draw: Double,
+        _ report: ReplayReport,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayState? {
         guard var row = try runningRow(id, token: token, on: connection, ledger: &ledger) else {
             return try endState(id, token: token, on: connection)
         }
-        let startedAt = row.sentAt ?? ledger.now
-        // The time was noted by the wall clock, which may have been set meanwhile.
-        row.unknownSince = row.unknownSince ?? unknownSince.map { min(max($0, row.sentAt ?? $0), ledger.now) }
-        if case .failed(.undecodable, let code, _) = outcome {
-            row.wasUndecodable = try hasFailed(id, code: code, on: connection)
+        let failure = try row.finish(report, at: ledger.now) { (code) throws(SQLiteError) in
+            try hasFailed(id, code: code, on: connection)
         }
-        row.apply(outcome, at: ledger.now, draw: draw)
-        if isDelivered { row.endAsDelivered() }
-        if let failure = outcome.failure, row.reason != .returned {
-            try addFailure(
-                of: id, code: failure.code, message: failure.message, startedAt: startedAt, on: connection,
-                ledger: ledger)
-        }
+        if let failure { try add(failure, of: id, on: connection, ledger: ledger) }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
-        try keep(answer, of: row, on: connection, ledger: &ledger)
+        try keep(report.answer, of: row, on: connection, ledger: &ledger)
         return row.state
     }
 
@@ -171,10 +125,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
-        guard !row.state.isEnd, row.state != .running else { return }
-        row.updateState(at: ledger.now)
-        guard row.state != .held, try isHeld(row, on: connection) else { return }
-        row.state = .held
+        try row.updateState(at: ledger.now) { (row) throws(SQLiteError) in try isHeld(row, on: connection) }
     }
 
     // MARK: Failures
@@ -190,21 +141,20 @@ extension ReplayTable {
     private static let storedFailures: Int64 = 10
 
     /// Adds a failed attempt to a job's history, and deletes the oldest beyond 10.
-    static func addFailure(
+    static func add(
+        _ failure: ReplayDraft.History.Failure,
         of id: Int64,
-        code: String,
-        message: String,
-        startedAt: QueueTime,
         on connection: borrowing SQLiteConnection,
         ledger: ReplayLedger
     ) throws(SQLiteError) {
+        let (code, message) = (failure.code, failure.message)
         let sealed = try connection.sealing?.sealed(Data(message.utf8), .failure, of: "\(id) \(code)")
         try connection.run(
             """
             INSERT INTO attempt (job, number, started_at, ended_at, code, message, details)
             VALUES (\(id),
                 1 + min(ifnull((SELECT number FROM attempt WHERE job = \(id) ORDER BY id DESC LIMIT 1), 0), 1 << 53),
-                \(startedAt), \(ledger.now), \(code), \(sealed == nil ? message : ""), \(sealed))
+                \(failure.startedAt), \(ledger.now), \(code), \(sealed == nil ? message : ""), \(sealed))
             """
         )
         try connection.run("UPDATE job SET failure = \(code) WHERE id = \(id) AND failure IS NOT \(code)")

@@ -3,24 +3,12 @@ import Foundation
 
 /// Operators' actions on jobs.
 extension ReplayTable {
-    /// The result of an action.
-    enum Effect: Hashable, Sendable {
-        case done(ReplayState)
-        case noJob
-        /// The job's state does not allow the action.
-        case wrongState(ReplayState)
-        /// Another job has taken the unique name meanwhile.
-        case notUnique
-        /// The stored row is damaged.
-        case damaged
-    }
-
     static func apply(
-        _ action: JobAction,
+        _ action: ReplayAction,
         to id: Int64,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Effect {
+    ) throws(SQLiteError) -> ReplayEffect {
         guard let stored = try storedRow(id, on: connection) else { return .noJob }
         if !stored.isIntact, action == .discard {
             let isDone = try discardDamaged(stored.row, on: connection, ledger: &ledger)
@@ -90,7 +78,7 @@ extension ReplayTable {
     }
 }
 
-extension JobAction {
+extension ReplayAction {
     /// A description of the states that allow the action, for display.
     var states: String {
         switch self {
@@ -114,7 +102,7 @@ extension JobAction {
 
 extension ReplayRow {
     /// Whether the job's state allows an action. A running job is left to finish.
-    func allows(_ action: JobAction) -> Bool {
+    func allows(_ action: ReplayAction) -> Bool {
         switch action {
         case .retry: state == .waiting || state == .ready
         case .hold: state == .waiting || state == .ready
@@ -124,7 +112,7 @@ extension ReplayRow {
         }
     }
 
-    mutating func apply(_ action: JobAction, at now: QueueTime) {
+    mutating func apply(_ action: ReplayAction, at now: QueueTime) {
         switch action {
         case .retry:
             runAt = min(runAt, now)

@@ -4,15 +4,6 @@ import HTTPTypes
 
 /// Storing the answers to jobs until they are consumed.
 extension ReplayTable {
-    /// The state of an answer on disk.
-    enum StoredAnswer: Hashable, Sendable {
-        /// There is no answer yet.
-        case none
-        /// The answer on disk is not the one that was written.
-        case damaged
-        case answer(ReplayAnswer, receivedAt: QueueTime)
-    }
-
     /// Notes that the answer to a job is to be stored.
     ///
     /// - Parameter isReset: whether to delete an earlier answer.
@@ -38,7 +29,7 @@ extension ReplayTable {
     }
 
     /// Returns the answer to a job; `nil` if none is expected, or it was deleted.
-    static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> StoredAnswer? {
+    static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayStoredAnswer? {
         let stored = try storedAnswer(of: id, on: connection)
         guard case .answer(let answer, let time) = stored, let sealing = connection.sealing else { return stored }
         return try sealing.opened(answer, of: id).map { .answer($0, receivedAt: time) } ?? .damaged
@@ -47,11 +38,11 @@ extension ReplayTable {
     /// Returns the answer to a job as it is on disk, in clear or sealed.
     static func storedAnswer(
         of id: Int64, on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> StoredAnswer? {
+    ) throws(SQLiteError) -> ReplayStoredAnswer? {
         let statement = try connection.statement(
             "SELECT status, location, body, received_at, checksum, headers FROM answer WHERE job = \(id)")
         guard try statement.step() else { return nil }
-        guard let status = statement.optional(0) else { return StoredAnswer.none }
+        guard let status = statement.optional(0) else { return ReplayStoredAnswer.none }
         guard (100...999).contains(status) else { return .damaged }
         let answer = ReplayAnswer(
             status: HTTPResponse.Status(code: Int(status)), location: statement.optionalText(1),
@@ -65,7 +56,7 @@ extension ReplayTable {
     ///
     /// - Parameter id: the only job to return; `nil` for all.
     static func jobsStoringAnswers(
-        _ id: Int64? = nil, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
+        _ id: Int64? = nil, at moment: ReplayMoment, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let condition: SQL = if let id { "answer.job = \(id)" } else { "TRUE" }
         let sql: SQL = """

@@ -3,42 +3,6 @@ import Foundation
 
 /// Claiming jobs that may be sent.
 extension ReplayTable {
-    /// The identities whose jobs may be claimed.
-    package enum Identities: Hashable, Sendable {
-        case all
-        /// The jobs of the identities signed in here, and the jobs without an identity.
-        case only(Set<String>)
-    }
-
-    /// The lanes whose jobs may be claimed.
-    package enum Lanes: Hashable, Sendable {
-        case all
-        case allBut(Set<Lane>)
-        case none
-
-        func contains(_ lane: Lane) -> Bool {
-            switch self {
-            case .all: true
-            case .allBut(let paused): !paused.contains(lane)
-            case .none: false
-            }
-        }
-    }
-
-    /// A claimed job, to be sent.
-    package struct Claimed: Hashable, Sendable {
-        var id: Int64
-        var token: Int64
-        var request: Data
-    }
-
-    /// The result of a claim.
-    struct Claims: Sendable {
-        var jobs: [Claimed]
-        /// Whether no job was claimed, but there may be more: many were held, or need review.
-        var isMore: Bool
-    }
-
     /// Whether an owner may still act: it has a row, and its lease has not ended.
     static func isAlive(
         _ owner: Int64,
@@ -51,26 +15,26 @@ extension ReplayTable {
     /// Claims up to `limit` jobs that may be sent now.
     static func claim(
         _ limit: Int,
-        of identities: Identities,
-        in lanes: Lanes = .all,
+        of identities: ReplaySelection.Identities,
+        in lanes: ReplaySelection.Lanes = .all,
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Claims {
+    ) throws(SQLiteError) -> ReplayClaims {
         try promote(on: connection, ledger: &ledger)
         try expire(on: connection, ledger: &ledger)
-        guard lanes != .none, try !isQueueHeld(on: connection) else { return Claims(jobs: [], isMore: false) }
-        var jobs: [Claimed] = []
+        guard lanes != .none, try !isQueueHeld(on: connection) else { return ReplayClaims([]) }
+        var jobs: [ReplayClaim] = []
         var seen = 0
         while jobs.isEmpty, seen < batchSize {
             let ids = try eligible(limit, of: identities, in: lanes, on: connection)
-            guard !ids.isEmpty else { return Claims(jobs: [], isMore: false) }
+            guard !ids.isEmpty else { return ReplayClaims([]) }
             seen += ids.count
             for id in ids {
                 if let job = try claim(id, by: owner, on: connection, ledger: &ledger) { jobs.append(job) }
             }
         }
-        return Claims(jobs: jobs, isMore: jobs.isEmpty)
+        return ReplayClaims(jobs, isMore: jobs.isEmpty)
     }
 
     /// Claims a ready job.
@@ -81,7 +45,7 @@ extension ReplayTable {
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Claimed? {
+    ) throws(SQLiteError) -> ReplayClaim? {
         guard let stored = try storedRow(id, on: connection), stored.row.state == .ready else {
             try reindex(on: connection, ledger: &ledger)
             return nil
@@ -104,16 +68,12 @@ extension ReplayTable {
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Claimed? {
+    ) throws(SQLiteError) -> ReplayClaim? {
         guard let request = try checkedRequest(of: row, on: connection, ledger: &ledger) else { return nil }
         let old = row.state
-        row.state = .running
-        row.reason = .claimed
-        row.owner = owner
-        row.sentAt = nil
-        row.renewToken()
+        row.claim(by: owner)
         try save(row, verb: .claim, from: old, on: connection, ledger: &ledger)
-        return Claimed(id: row.id, token: row.token, request: request)
+        return ReplayClaim(id: row.id, token: row.token, request: request)
     }
 
     /// Returns the claim of a job that an owner runs; `nil` if it does not run it.
@@ -121,12 +81,12 @@ extension ReplayTable {
         _ id: Int64,
         by owner: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Claimed? {
+    ) throws(SQLiteError) -> ReplayClaim? {
         guard let row = try row(id, on: connection), row.state == .running, row.owner == owner else { return nil }
         let stored = try storedRequest(of: row.id, on: connection)
         // A request that is not authentic is empty, and cannot be decoded.
         let request = try connection.opened(request: stored, of: row.id) ?? Data()
-        return Claimed(id: row.id, token: row.token, request: request)
+        return ReplayClaim(id: row.id, token: row.token, request: request)
     }
 
     static func isQueueHeld(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
@@ -137,15 +97,15 @@ extension ReplayTable {
     // sorts them. So the statements name their indexes.
 
     /// Whether a job of any identity may be claimed.
-    static func hasReady(in lanes: Lanes, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    static func hasReady(in lanes: ReplaySelection.Lanes, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         try !eligible(1, of: .all, in: lanes, on: connection).isEmpty
     }
 
     /// Returns the ids of ready jobs in the order in which they are sent. Reads all earlier jobs of other lanes, too.
     static func eligible(
         _ limit: Int,
-        of identities: Identities,
-        in lanes: Lanes,
+        of identities: ReplaySelection.Identities,
+        in lanes: ReplaySelection.Lanes,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         guard lanes != .none else { return [] }
@@ -179,7 +139,7 @@ extension ReplayTable {
     private static func positions(
         _ limit: Int,
         of identity: String?,
-        in lanes: Lanes,
+        in lanes: ReplaySelection.Lanes,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [SendPosition] {
         let statement = try connection.statement(
@@ -194,7 +154,7 @@ extension ReplayTable {
 
     private static func positions(
         _ limit: Int,
-        in lanes: Lanes,
+        in lanes: ReplaySelection.Lanes,
         of statement: borrowing SQLiteStatement
     ) throws(SQLiteError) -> [SendPosition] {
         var found: [SendPosition] = []

@@ -10,7 +10,7 @@ extension ReplayTable {
     ///   - limit: the maximum number of ids.
     ///   - now: the queue's time.
     static func early(
-        _ retry: EarlyRetry,
+        _ retry: ReplayEarlyRetry,
         limit: Int64 = batchSize,
         at now: QueueTime,
         on connection: borrowing SQLiteConnection
@@ -25,8 +25,8 @@ extension ReplayTable {
     }
 
     private static func early(
-        _ search: EarlyRetry.Search,
-        of retry: EarlyRetry,
+        _ search: ReplayEarlyRetry.Search,
+        of retry: ReplayEarlyRetry,
         limit: Int64,
         at now: QueueTime,
         on connection: borrowing SQLiteConnection
@@ -44,7 +44,7 @@ extension ReplayTable {
     /// - Parameter start: the queue's time at the start of the early retry. Jobs that fail later are left out.
     /// - Returns: whether there may be more.
     static func retryEarly(
-        _ retry: EarlyRetry,
+        _ retry: ReplayEarlyRetry,
         since start: QueueTime,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
@@ -64,7 +64,7 @@ extension ReplayTable {
     }
 }
 
-extension EarlyRetry.Search {
+extension ReplayEarlyRetry.Search {
     /// Returns the index that finds the jobs, and the condition of the search.
     fileprivate func source(on connection: borrowing SQLiteConnection) -> SQL {
         switch self {

@@ -68,7 +68,7 @@ extension ReplayTable {
     /// Returns the reason why a request must not be added: no job creates an object whose id it needs, or the job of
     /// that object needs an id of this one.
     static func refusal(
-        of draft: ReplayDraft, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
+        of draft: ReplayDraft, at moment: ReplayMoment, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> ReplayError? {
         let names = draft.policy.awaits.sorted()
         for name in names where !draft.mayLackObjects {

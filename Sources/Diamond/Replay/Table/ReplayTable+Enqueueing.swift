@@ -98,29 +98,11 @@ extension ReplayTable {
         let (key, identity) = (stored.columns.orderingKey, stored.columns.identity)
         let isHead = if let key { try !hasHead(key, on: connection) } else { true }
         let isHeld = try isHeld(key: key, identity: identity, lane: draft.lane, on: connection)
-        let isJobHeld = draft.heldReason != nil || isHeld
-        var state: ReplayState = isJobHeld ? .held : (draft.runAt ?? ledger.now) > ledger.now ? .waiting : .ready
-        var reason: ReplayReason =
-            isJobHeld ? draft.heldReason ?? .held : state == .waiting ? .delayed : .enqueued
-        let mayBeSentAtOnce = owner != nil && isHead && state == .ready
-        let isSentAtOnce = try mayBeSentAtOnce ? !isQueueHeld(on: connection) : false
-        if isSentAtOnce {
-            state = .running
-            reason = .claimed
-        }
-        let row = ReplayRow(
-            id: id, method: draft.method, identity: identity, orderingKey: key,
-            isStrict: draft.policy.order == .strict, lane: draft.lane, isIdempotent: draft.isIdempotent,
-            keyLifetime: draft.keyLifetime, expiresAt: draft.expiry(at: ledger.now),
-            attemptLimit: Int(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)),
-            uniqueKey: stored.uniqueKey,
-            digest: ReplayRow.digest(of: stored.request), state: state, reason: reason, isHead: isHead,
-            isHeld: draft.heldReason != nil, runAt: (draft.runAt ?? ledger.now).bounded,
-            attempts: 0,
-            token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
-            // The time may come from a wall clock that was ahead. Then a key's lifetime would begin in the future.
-            unknownSince: draft.history.unknownSince.map { min($0, ledger.now).bounded })
-        let creates = connection.stored(draft.policy.creates)
+        var row = ReplayRow(draft, id: id, isHead: isHead, isCovered: isHeld, at: ledger.now)
+        (row.identity, row.orderingKey, row.uniqueKey) = (identity, key, stored.uniqueKey)
+        row.digest = ReplayRow.digest(of: stored.request)
+        row.creates = connection.stored(draft.policy.creates)
+        if let owner, isHead, row.state == .ready, try !isQueueHeld(on: connection) { row.claim(by: owner) }
         let columns = stored.columns
         try connection.run(
             """
@@ -131,23 +113,23 @@ extension ReplayTable {
                 enqueued_at, changed_at, attempt_limit, token, owner,
                 unknown_at, unique_key, lane, is_held, digest,
                 checksum, details, creates)
-            VALUES (\(id), \(state.rawValue), \(reason.description), \(draft.method), \(columns.url), \(columns.host),
+            VALUES (\(id), \(row.state.rawValue), \(row.reason.description), \(draft.method), \(columns.url), \(columns.host),
                 \(columns.tags), \(columns.metadata), \(draft.isIdempotent), \(columns.idempotencyKey),
                 \(draft.keyLifetime), \(columns.kind), \(identity), \(key), \(row.isStrict), \(isHead),
                 \(draft.policy.priority), (SELECT last FROM turn), \(row.runAt), \(row.expiresAt),
                 \(ledger.now), \(ledger.now), \(row.attemptLimit), \(row.token), \(row.owner),
                 \(row.unknownSince), \(row.uniqueKey), \(draft.lane), \(row.isHeld), \(row.digest),
-                \(row.checksum), \(stored.sealed), \(creates))
+                \(row.checksum), \(stored.sealed), \(row.creates))
             """
         )
         try connection.run(
             "INSERT INTO payload (job, request, call) VALUES (\(id), \(stored.request), \(columns.call))")
         if draft.policy.storesAnswer { try expectAnswer(of: id, on: connection) }
-        ledger.note(.enqueue, of: id, from: nil, to: state, reason: reason)
+        ledger.note(.enqueue, of: row, from: nil)
         try apply(draft.history, to: id, on: connection, ledger: &ledger)
         if !draft.policy.awaits.isEmpty { try link(draft.policy, to: id, on: connection, ledger: &ledger) }
         // Jobs may wait for the object since an earlier job failed to create it.
-        if !creates.isEmpty { try updateReasons(ofJobsAwaiting: creates, on: connection, ledger: &ledger) }
+        if !row.creates.isEmpty { try updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger) }
         return id
     }
 
@@ -184,11 +166,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        for failure in history.failures {
-            try addFailure(
-                of: id, code: failure.code, message: failure.message, startedAt: failure.startedAt, on: connection,
-                ledger: ledger)
-        }
+        for failure in history.failures { try add(failure, of: id, on: connection, ledger: ledger) }
         guard let outcome = history.outcome, var row = try checkedRow(id, on: connection, ledger: &ledger) else {
             return
         }
@@ -201,7 +179,7 @@ extension ReplayTable {
 
 extension ReplayDraft {
     /// The lifetime of the idempotency key, in milliseconds; `nil` if no key is sent.
-    var keyLifetime: Int64? {
+    public var keyLifetime: Int64? {
         idempotencyKey == nil ? nil : policy.keyLifetime?.milliseconds
     }
 

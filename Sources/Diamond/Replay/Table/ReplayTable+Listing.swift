@@ -22,7 +22,7 @@ extension ReplayTable {
     }
 
     static func job(
-        _ id: Int64, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
+        _ id: Int64, at moment: ReplayMoment, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> ReplayJob? {
         try connection.first("SELECT \(sql: columns) FROM job WHERE id = \(id)", columns: Column.self) {
             (row) throws(SQLiteError) in try ReplayJob(row, at: moment, on: connection)
@@ -34,7 +34,7 @@ extension ReplayTable {
         _ filter: ReplayFilter,
         after id: Int64,
         limit: Int,
-        at moment: QueueClock.Moment,
+        at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
         let statement = try connection.statement(
@@ -47,7 +47,7 @@ extension ReplayTable {
 
     static func count(
         _ filter: ReplayFilter,
-        at moment: QueueClock.Moment,
+        at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         let statement = try connection.statement(
@@ -57,7 +57,7 @@ extension ReplayTable {
 
     static func failures(
         of id: Int64,
-        at moment: QueueClock.Moment,
+        at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayFailure] {
         let statement = try connection.statement(
@@ -141,7 +141,7 @@ extension ReplayTable {
 
 extension ReplayFilter {
     /// Returns the SQL condition of the filter.
-    func condition(at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection) -> SQL {
+    func condition(at moment: ReplayMoment, on connection: borrowing SQLiteConnection) -> SQL {
         var condition: SQL = "TRUE"
         if !states.isEmpty {
             // As literals, which partial indexes need.
@@ -185,7 +185,7 @@ extension ReplayJob {
     /// - Throws: the error `cannotSeal` if the details cannot be opened now. Those that are not authentic, or have an
     ///   unknown key, are masked.
     init(
-        _ row: borrowing SQLiteStatement, at moment: QueueClock.Moment, on connection: borrowing SQLiteConnection
+        _ row: borrowing SQLiteStatement, at moment: ReplayMoment, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let details: ReplayDetails
         if let sealing = connection.sealing {
@@ -206,8 +206,8 @@ extension ReplayJob {
         isHead = row.int64(Column.isHead) != 0
         priority = Int(row.int64(Column.priority))
         lane = row.text(Column.lane)
-        tags = (try? JSONDecoder().decode([String].self, from: Data(details.tags.utf8))) ?? []
-        metadata = (try? JSONDecoder().decode([String: JSONValue].self, from: Data(details.metadata.utf8))) ?? [:]
+        tags = details.tagNames
+        metadata = details.metadataMembers
         kind = details.kind
         enqueuedAt = moment.wall(of: row.time(Column.enqueuedAt)).date
         transitionTime = row.time(Column.changedAt)

@@ -119,42 +119,24 @@ extension ReplayTable {
         let stored = try StoredDetails(
             ReplayDetails(draft), uniqueKey: draft.uniqueKey, request: draft.request, of: row.id, on: connection)
         let columns = stored.columns
-        // The expiry and the attempts start again.
-        let expiry = draft.expiry(at: ledger.now)
-        let attempts = Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)
-        // A creation that an earlier version has added is known by its row only.
-        let isKnown = draft.policy.creates == nil && draft.method.isExactly(row.method)
-        let creates = isKnown ? row.creates : connection.stored(draft.policy.creates)
+        var new = row
+        new.replace(by: draft, at: ledger.now)
+        new.digest = ReplayRow.digest(of: stored.request)
+        if let creation = draft.policy.creates { new.creates = connection.stored(creation) }
         try connection.run(
             """
             UPDATE job SET method = \(draft.method), url = \(columns.url), host = \(columns.host),
                 tags = \(columns.tags), metadata = \(columns.metadata), is_idempotent = \(draft.isIdempotent),
                 idempotency_key = \(columns.idempotencyKey), key_lifetime = \(draft.keyLifetime),
-                kind = \(columns.kind), expires_at = \(expiry), attempt_limit = \(attempts),
-                priority = \(draft.policy.priority), digest = \(ReplayRow.digest(of: stored.request)),
-                details = \(stored.sealed), creates = \(creates)
+                kind = \(columns.kind), expires_at = \(new.expiresAt), attempt_limit = \(new.attemptLimit),
+                priority = \(draft.policy.priority), digest = \(new.digest),
+                details = \(stored.sealed), creates = \(new.creates)
             WHERE id = \(row.id)
             """
         )
         try connection.run(
             "UPDATE payload SET request = \(stored.request), call = \(columns.call) WHERE job = \(row.id)")
         if draft.policy.storesAnswer { try expectAnswer(of: row.id, on: connection) }
-        // Read again, with the new values.
-        guard var new = try storedRow(row.id, on: connection)?.row else { return }
-        new.attempts = 0
-        let awaited = new.awaitsIDs
-        if !draft.policy.awaits.isEmpty {
-            // A job that is held continues to be held when the ids are known.
-            if !new.isHeld { new.reason = .awaitingID }
-            new.isHeld = true
-        } else if awaited {
-            new.isHeld = false
-        }
-        // A job that waits for its identity to sign in continues to wait.
-        if !new.isHeld { new.reason = .replaced }
-        if draft.policy.uniqueness != .preserveSchedule {
-            new.runAt = (draft.runAt ?? ledger.now).bounded
-        }
         try updateState(of: &new, on: connection, ledger: ledger)
         try save(new, verb: .edit, from: row.state, on: connection, ledger: &ledger)
         if row.isHeld || !draft.policy.awaits.isEmpty {

@@ -107,8 +107,8 @@ extension ReplayTable {
             if row.sentAt == nil, row.mustNotRepeat, sent?.wasSent(row) == true { row.sentAt = ledger.now }
             if let sentAt = row.sentAt, mayBeCause {
                 let message = "its sender died, or was suspended for longer than its lease"
-                try addFailure(
-                    of: id, code: "died", message: message, startedAt: sentAt, on: connection, ledger: ledger)
+                let failure = ReplayDraft.History.Failure(startedAt: sentAt, code: "died", message: message)
+                try add(failure, of: id, on: connection, ledger: ledger)
             }
             row.applyOwnerDeath(
                 rescues: try deaths(of: id, since: ledger.now - ReplayRow.poisonWindow, on: connection),
@@ -155,15 +155,10 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        let outcome = ReplayOutcome.answered(status: status, isTransient: false)
-        let startedAt = row.sentAt ?? ledger.now
         row.renewToken()
-        row.apply(outcome, at: ledger.now, draw: 1)
-        if let failure = outcome.failure {
-            try addFailure(
-                of: row.id, code: failure.code, message: failure.message, startedAt: startedAt, on: connection,
-                ledger: ledger)
-        }
+        let report = ReplayReport(.answered(status: status, isTransient: false), draw: 1)
+        let failure = row.finish(report, at: ledger.now) { _ in false }
+        if let failure { try add(failure, of: row.id, on: connection, ledger: ledger) }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: row.state == .done ? .finish : .fail, from: .running, on: connection, ledger: &ledger)
         try keep(answer, of: row, on: connection, ledger: &ledger)

@@ -7,7 +7,7 @@ extension ReplayTable {
         _ filter: ReplayFilter,
         after id: Int64,
         limit: Int,
-        at moment: QueueClock.Moment,
+        at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement(
@@ -21,7 +21,7 @@ extension ReplayTable {
     /// Returns the jobs whose last transition was at a time or later, the oldest first.
     static func changed(
         since time: QueueTime,
-        at moment: QueueClock.Moment,
+        at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
         try connection.rows(
@@ -35,8 +35,8 @@ extension ReplayTable {
     /// Returns the jobs that wait for their time, the earliest first.
     static func waiting(
         limit: Int,
-        of identities: Identities,
-        at moment: QueueClock.Moment,
+        of identities: ReplaySelection.Identities,
+        at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
         try connection.rows(
@@ -50,7 +50,7 @@ extension ReplayTable {
     /// Returns the number of ready jobs of the identities, including jobs that wait for earlier ones of their ordering
     /// keys.
     static func readyCount(
-        of identities: Identities,
+        of identities: ReplaySelection.Identities,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         try connection.count(
@@ -58,7 +58,7 @@ extension ReplayTable {
     }
 }
 
-extension ReplayTable.Identities {
+extension ReplaySelection.Identities {
     /// Returns the condition for the jobs of the identities.
     fileprivate func condition(on connection: borrowing SQLiteConnection) -> SQL {
         guard case .only(let names) = self else { return "TRUE" }

@@ -14,8 +14,7 @@ extension ReplayTable {
         for id in try connection.integers(due) {
             guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
-            row.state = .ready
-            row.reason = .due
+            row.promote()
             try save(row, verb: .retry, from: old, on: connection, ledger: &ledger)
         }
     }

@@ -60,24 +60,7 @@ package enum ReplayTable {
         try updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger)
     }
 
-    /// Notes that an attempt begins. This is no transition: the job runs already.
-    ///
-    /// - Parameter earlier: the earlier exchange that may have been processed; `nil` for none. If no pause has
-    ///   interrupted it, the attempt counts from the start of that exchange.
-    static func markSent(
-        _ row: ReplayRow,
-        at now: QueueTime,
-        after earlier: ReplayRow.EarlierExchange?,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        var row = row
-        let isPaused = earlier?.isPaused ?? false
-        let start = earlier.map { min($0.sentAt, now) }
-        row.sentAt = isPaused ? now : start ?? now
-        row.unknownSince = row.unknownSince ?? (isPaused ? start : nil)
-        try saveSending(row, on: connection)
-    }
-
+    /// Writes the start of an attempt. This is no transition: the job runs already.
     static func saveSending(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         try connection.run(
             """

@@ -3,6 +3,9 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     /// The name of the reason, such as `backoff`.
     public let description: String
 
+    /// Creates the reason with a name, as a storage has written it.
+    public init(description: String) { self.description = description }
+
     // Ready or waiting:
 
     /// The job was added.

@@ -7,22 +7,32 @@ public struct ReplayTransition: Hashable, Sendable {
         /// The name of the kind, such as `enqueue`.
         public let description: String
 
-        package static let enqueue = Verb(description: "enqueue")
-        package static let claim = Verb(description: "claim")
-        package static let finish = Verb(description: "finish")
-        package static let fail = Verb(description: "fail")
-        package static let retry = Verb(description: "retry")
-        package static let hold = Verb(description: "hold")
-        package static let release = Verb(description: "release")
-        package static let discard = Verb(description: "discard")
-        package static let redrive = Verb(description: "redrive")
-        package static let edit = Verb(description: "edit")
+        /// The job was added.
+        public static let enqueue = Verb(description: "enqueue")
+        /// An owner has claimed the job.
+        public static let claim = Verb(description: "claim")
+        /// The job is done.
+        public static let finish = Verb(description: "finish")
+        /// The attempt failed, or the job may not be sent.
+        public static let fail = Verb(description: "fail")
+        /// The job is ready before, or at, its time.
+        public static let retry = Verb(description: "retry")
+        /// The job is held.
+        public static let hold = Verb(description: "hold")
+        /// The job is no longer held.
+        public static let release = Verb(description: "release")
+        /// The job was ended without being sent.
+        public static let discard = Verb(description: "discard")
+        /// The job had ended, and is sent again.
+        public static let redrive = Verb(description: "redrive")
+        /// The job's request was replaced.
+        public static let edit = Verb(description: "edit")
         /// The job's owner died.
-        package static let rescue = Verb(description: "rescue")
+        public static let rescue = Verb(description: "rescue")
         /// The time in which the job may be sent ended (``ReplayPolicy/expiry``).
-        package static let expire = Verb(description: "expire")
+        public static let expire = Verb(description: "expire")
         /// The job ended long ago, and its row was deleted.
-        package static let forget = Verb(description: "forget")
+        public static let forget = Verb(description: "forget")
 
         package static let all = [
             enqueue, claim, finish, fail, retry, hold, release, discard, redrive, edit, rescue, expire, forget,
@@ -41,6 +51,18 @@ public struct ReplayTransition: Hashable, Sendable {
     public let reason: ReplayReason
     /// The time of the transition, by the wall clock.
     public let at: Date
+
+    /// Creates a transition.
+    public init(
+        jobID: Int64, verb: Verb, from: ReplayState?, to: ReplayState?, reason: ReplayReason, at: Date
+    ) {
+        self.jobID = jobID
+        self.verb = verb
+        self.from = from
+        self.to = to
+        self.reason = reason
+        self.at = at
+    }
 }
 
 extension ReplayTransition: CustomStringConvertible {

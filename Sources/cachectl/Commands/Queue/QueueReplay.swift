@@ -61,7 +61,7 @@ struct QueueReplay: AsyncParsableCommand {
     func run() async throws {
         let queue = try place.openQueue()
         guard dryRun else { return try await send() }
-        let identities: ReplayTable.Identities = identity.isEmpty ? .all : .only(Set(identity))
+        let identities: ReplaySelection.Identities = identity.isEmpty ? .all : .only(Set(identity))
         let limit = limit?.count ?? 50
         let plan = ReplayPlan(
             preview: try await queue.claimPreview(limit: limit, of: identities),

@@ -120,7 +120,7 @@ import Testing
         #expect(ReplayHold.key(Self.composed) != .key(Self.decomposed))
         #expect(ReplayHold.identity(Self.composed) != .identity(Self.decomposed))
         #expect(ReplayHold.lane(Lane(Self.composed)) != .lane(Lane(Self.decomposed)))
-        let paused = ReplayTable.Lanes.allBut([Lane(Self.composed)])
+        let paused = ReplaySelection.Lanes.allBut([Lane(Self.composed)])
         #expect(!paused.contains(Lane(Self.composed)) && paused.contains(Lane(Self.decomposed)))
         let subjects = [Self.composed, Self.decomposed].map { ActivitySubject(lane: .default, origin: "", tags: [$0]) }
         #expect(subjects[0] != subjects[1])

@@ -289,7 +289,7 @@ import Testing
         fixture.clock.advance(by: .seconds(5))
         fixture.serve { _ in .stub() }
         // The job is not claimed any more.
-        let job = ReplayTable.Claimed(id: 1, token: 1, request: Data())
+        let job = ReplayClaim(id: 1, token: 1, request: Data())
         let attempt = JobAttempt(of: .job(job), fixture.note(.durable), isReplay: true, in: try engine.queue())
         _ = await JobSender(pipeline: engine.pipeline).replay(attempt)
         #expect(fixture.transport.requests.count == 1)

@@ -101,7 +101,7 @@ import Testing
 
     /// A queue of one job that must not be sent twice, claimed and begun.
     private func begun(_ activity: Activity? = nil) async throws -> (
-        queue: ReplayQueue, job: ReplayTable.Claimed, owner: Int64
+        queue: ReplayQueue, job: ReplayClaim, owner: Int64
     ) {
         let queue = try ReplayQueue(temporary.store, clock: .still, activity: activity)
         try await queue.enqueue(request(keyLifetime: nil))

@@ -97,7 +97,7 @@ import Testing
         for job in try fixture.claim(2, by: owner) {
             try fixture.write { (connection, ledger) throws(SQLiteError) in
                 _ = try ReplayTable.finish(
-                    job.id, token: job.token, outcome: .success, answer: Self.answer, draw: 0, on: connection,
+                    job.id, token: job.token, ReplayReport(.success, answer: Self.answer, draw: 0), on: connection,
                     ledger: &ledger)
             }
         }

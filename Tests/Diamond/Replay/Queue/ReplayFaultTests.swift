@@ -77,7 +77,7 @@ struct ImmediateClock: Clock {
                     guard await queue.begin(job) else { continue }
                     let state = try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
                         try ReplayTable.finish(
-                            job.id, token: job.token, outcome: .answered(status: 201), draw: 0, on: connection,
+                            job.id, token: job.token, ReplayReport(.answered(status: 201), draw: 0), on: connection,
                             ledger: &ledger)
                     }
                     if state == .done { finished.insert(job.id) }

@@ -14,7 +14,7 @@ import Testing
     private static let origin = "http://api.test"
 
     private struct Case: Sendable, CustomTestStringConvertible {
-        var retry: EarlyRetry
+        var retry: ReplayEarlyRetry
         var codes: [String]
         var attempts: Int
         var reason: ReplayReason
@@ -57,7 +57,7 @@ import Testing
         return codes
     }
 
-    private func retry(_ retry: EarlyRetry, _ queue: ReplayQueueFixture) throws {
+    private func retry(_ retry: ReplayEarlyRetry, _ queue: ReplayQueueFixture) throws {
         try queue.write { (connection, ledger) throws(SQLiteError) in
             _ = try ReplayTable.retryEarly(retry, since: ledger.now, on: connection, ledger: &ledger)
         }
@@ -81,8 +81,8 @@ import Testing
 
     @Test func `the codes of early retries are those of connection errors`() {
         let codes: [ConnectionError.Code] = [.cannotConnect, .connectionLost, .timedOut]
-        #expect(EarlyRetry.originsAnswered([]).codes == Set(codes.map(\.description)))
-        #expect(EarlyRetry.networkReturned.codes == [ConnectionError.Code.cannotConnect.description])
+        #expect(ReplayEarlyRetry.originsAnswered([]).codes == Set(codes.map(\.description)))
+        #expect(ReplayEarlyRetry.networkReturned.codes == [ConnectionError.Code.cannotConnect.description])
     }
 
     @Test func `a job that waits for a time that its server or its app has set is not sent early`() throws {
@@ -93,7 +93,7 @@ import Testing
         let job = try #require(try queue.claim(by: owner).first)
         try queue.finish(job, .answered(status: 503, isTransient: true, pushBack: .seconds(3600)))
         queue.now += 60_000
-        for reason in [.networkReturned, .originsAnswered([Self.origin]), EarlyRetry.requested] {
+        for reason in [.networkReturned, .originsAnswered([Self.origin]), ReplayEarlyRetry.requested] {
             try retry(reason, queue)
         }
         #expect(try [1, id].map { try queue.state($0) } == [.waiting, .waiting])

@@ -88,7 +88,7 @@ import Testing
                 """)
             if isSealed { try ReplayTable.reseal(on: connection) }
         }
-        for identities in [ReplayTable.Identities.all, .only([])] {
+        for identities in [ReplaySelection.Identities.all, .only([])] {
             for job in try fixture.claim(9, by: owner, of: identities) {
                 #expect(try fixture.finish(job, .unsent) != nil)
             }
@@ -300,7 +300,7 @@ import Testing
         try hold(true)
         let goesOn = try fixture.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(
-                again.id, token: again.token, by: owner, isUnderWay: true, on: connection, ledger: &ledger)
+                again.id, token: again.token, by: owner, ReplayStart(isUnderWay: true), on: connection, ledger: &ledger)
         }
         #expect(goesOn)
     }
@@ -432,7 +432,7 @@ import Testing
                 sentAt: fixture.now + 86_400_000, isHarmless: true, isPaused: isPaused)
             let hasBegun = try fixture.write { (connection, ledger) throws(SQLiteError) in
                 try ReplayTable.begin(
-                    job.id, token: job.token, by: owner, after: earlier, on: connection, ledger: &ledger)
+                    job.id, token: job.token, by: owner, ReplayStart(after: earlier), on: connection, ledger: &ledger)
             }
             let row = try #require(try fixture.job(id))
             #expect(hasBegun && row.sentAt == fixture.now.correctWall.date && row.unknownSince == row.sentAt)

@@ -84,7 +84,7 @@ import Testing
         try damage("UPDATE job SET method = 'DELETE'")
         #expect(try fixture.apply(.redrive, to: id) == .damaged)
         #expect(try isInReview(id))
-        for action in [JobAction.redrive, .retry, .hold, .release] {
+        for action in [ReplayAction.redrive, .retry, .hold, .release] {
             #expect(try fixture.apply(action, to: id) == .damaged)
         }
         #expect(try fixture.apply(.discard, to: id) == .done(.done))

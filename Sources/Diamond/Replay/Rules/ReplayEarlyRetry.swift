@@ -1,6 +1,8 @@
 /// A reason to send jobs before the end of their backoff.
-enum EarlyRetry: Hashable, Sendable {
-    /// The network has returned. The servers may still be unreachable.
+public enum ReplayEarlyRetry: Hashable, Sendable {
+    /// The network may be reachable again: the jobs that wait for it are sent.
+    case online
+    /// The network has returned: the jobs that could not connect are sent. The servers may still be unreachable.
     case networkReturned
     /// These origins have answered.
     case originsAnswered(Set<String>)
@@ -12,17 +14,17 @@ enum EarlyRetry: Hashable, Sendable {
     private static let pause: Int64 = 60_000
 
     /// The codes of last failures after which jobs are sent early, as `ConnectionError` writes them; `nil` for all.
-    var codes: Set<String>? {
+    public var codes: Set<String>? {
         switch self {
         // A broken connection says nothing about this machine's network.
         case .networkReturned: ["cannotConnect"]
         case .originsAnswered: ["cannotConnect", "connectionLost", "timedOut"]
-        case .requested: nil
+        case .online, .requested: nil
         }
     }
 
     /// A selection of waiting jobs.
-    enum Search: Hashable {
+    public enum Search: Hashable, Sendable {
         /// The jobs of an origin whose last attempt failed with a code.
         case failed(code: String, origin: String)
         /// The jobs whose last attempt failed with a code.
@@ -36,21 +38,30 @@ enum EarlyRetry: Hashable, Sendable {
     }
 
     /// The selections whose jobs are sent early.
-    var searches: [Search] {
+    public var searches: [Search] {
         let codes = (codes ?? []).sorted()
         return switch self {
         case .networkReturned: codes.map { .failedAnywhere(code: $0) }
         case .originsAnswered(let origins):
             origins.flatMap { origin in codes.map { .failed(code: $0, origin: origin) } }
+        case .online: [.offline]
         case .requested: [.backoff, .offline, .released]
         }
     }
 
     /// Returns the latest time of a last failure with which a job is sent early.
-    func failureLimit(at now: QueueTime) -> QueueTime { self == .requested ? now : now - Self.pause }
+    public func failureLimit(at now: QueueTime) -> QueueTime {
+        self == .requested || self == .online ? now : now - Self.pause
+    }
 
     /// The reasons why the jobs wait. A wait that a server asked for, or that the app has set, is not shortened.
-    var waits: [ReplayReason] { self == .requested ? [.backoff, .offline, .released] : [.backoff] }
+    public var waits: [ReplayReason] {
+        switch self {
+        case .online: [.offline]
+        case .requested: [.backoff, .offline, .released]
+        case .networkReturned, .originsAnswered: [.backoff]
+        }
+    }
 }
 
 extension ReplayRow {
@@ -58,7 +69,7 @@ extension ReplayRow {
     ///
     /// After the network's return, the attempt replaces the last one, and the count of attempts stays the same.
     /// Otherwise a network that changes often would use up all attempts.
-    mutating func retryEarly(_ retry: EarlyRetry, at now: QueueTime) {
+    public mutating func retryEarly(_ retry: ReplayEarlyRetry, at now: QueueTime) {
         state = .ready
         reason = retry == .requested ? .retried : .online
         runAt = min(runAt, now)

@@ -1,0 +1,35 @@
+/// The changes of a transaction of a ``ReplayStorage``.
+public struct ReplayCommit: Hashable, Sendable {
+    /// The transitions, in their order.
+    public var transitions: [ReplayTransition]
+    /// The jobs with other changes, such as those whose answers were consumed.
+    public var touched: Set<ReplayJob.ID>
+    /// Whether a hold was added or ended. Its jobs may not have changed yet.
+    public var changesHolds: Bool
+
+    /// Creates a commit.
+    public init(
+        _ transitions: [ReplayTransition] = [], touched: Set<ReplayJob.ID> = [], changesHolds: Bool = false
+    ) {
+        self.transitions = transitions
+        self.touched = touched
+        self.changesHolds = changesHolds
+    }
+}
+
+/// The changes by other processes that a ``ReplayWatch`` reports.
+public enum ReplayWatchSubject: Hashable, Sendable {
+    /// Jobs that can be claimed or have ended, the end of a hold, and the ends of owners.
+    case jobs
+    /// Holds.
+    case holds
+}
+
+/// An observer of other processes. It observes until it is released.
+public protocol ReplayWatch: AnyObject, Sendable {
+    /// Whether it reports all changes of its subject, apart from the ends of owners, within a second. What it does not
+    /// report is polled.
+    var reportsChanges: Bool { get }
+    /// Whether it reports the ends of owners, too.
+    var reportsEnds: Bool { get }
+}

@@ -1,0 +1,52 @@
+/// Jobs to be added together.
+public struct ReplayEntry: Sendable {
+    /// The jobs, in their order.
+    public let drafts: [ReplayDraft]
+    /// The maximum number of open jobs. If one of the jobs would exceed it, none is added: `queueFull`.
+    public let maximumCount: Int
+    /// The owner that sends the job at once, if it is a single one; `nil` if the jobs wait for a claim.
+    public var owner: ReplayOwnerRecord.ID?
+    /// The ids of the jobs, which were reserved (``ReplayStorage/reserveIDs(_:)``); `nil` if the storage chooses. If a
+    /// job with such an id exists, it is not added again: so an entry whose commit is unknown is repeated safely.
+    public var ids: [ReplayJob.ID]?
+    /// The rules that find secrets in merged requests.
+    let rules: KeyRules
+
+    init(_ drafts: [ReplayDraft], maximumCount: Int, rules: KeyRules, owner: ReplayOwnerRecord.ID? = nil) {
+        self.drafts = drafts
+        self.maximumCount = maximumCount
+        self.rules = rules
+        self.owner = owner
+    }
+}
+
+/// The result of adding jobs.
+public struct ReplayEnqueued: Hashable, Sendable {
+    /// For each draft, the id of its job: the new one, or the one with the same unique name that stays or was changed.
+    /// `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``), or the jobs were not wanted.
+    public var ids: [ReplayJob.ID?]
+    /// The claim of the entry's owner; `nil` if the job is not to be sent now.
+    public var claim: ReplayClaim?
+    /// Whether the entry's owner is alive. If not, the job waits for a claim.
+    public var isOwnerAlive: Bool
+
+    /// Creates a result.
+    public init(ids: [ReplayJob.ID?], claim: ReplayClaim? = nil, isOwnerAlive: Bool = true) {
+        self.ids = ids
+        self.claim = claim
+        self.isOwnerAlive = isOwnerAlive
+    }
+}
+
+/// A new request for a job.
+public struct ReplayEdit: Sendable {
+    /// The job.
+    public let id: ReplayJob.ID
+    /// The new request.
+    public let draft: ReplayDraft
+    /// The maximum number of open jobs, if a job has to be added.
+    public let maximumCount: Int
+    /// The request at the start of the edit.
+    let old: Request
+    let rules: KeyRules
+}
