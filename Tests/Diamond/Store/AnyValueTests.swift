@@ -29,8 +29,8 @@ import Testing
         async throws
     {
         #expect(Self.queueColumns.count > 60)
-        let known = column.table == "census" || column.table == "turn"
-        for value in known ? StoreColumn.values : column.some(2) {
+        let isCritical = ["census", "turn", "clock"].contains(column.table)
+        for value in isCritical ? StoreColumn.values : column.some(2) {
             let fixture = ReplayFixture()
             try QueueFixture.open(version: QueueFixture.newest, in: fixture.temporary.store)
             guard try write(value, into: column, of: fixture.temporary.store.replayPath) else { continue }

@@ -28,6 +28,9 @@ package struct QueueClock: Hashable, Sendable {
     static let plausibleOffTime: Int64 = 86_400_000
     /// The time for which the two clocks have to advance together to confirm a longer time off, in milliseconds.
     static let confirmationTime: Int64 = 3_600_000
+    /// The largest number of a record, in milliseconds: about 35,000 years. A damaged file may contain any number. The
+    /// queue's time, and each time that is computed from it, is then one that rows can store (``ClockTime/bounded``).
+    static let largest: Int64 = 1 << 50
 
     /// Creates the record of a new queue, whose time is the wall clock's.
     package init(_ reading: Reading) {
@@ -41,11 +44,15 @@ package struct QueueClock: Hashable, Sendable {
         inStepSince: Uptime = Uptime(rawValue: 0)
     ) {
         self.boot = boot
-        self.timeAtBoot = timeAtBoot
-        self.uptime = uptime
-        self.wall = wall
-        self.unconfirmedOffTime = unconfirmedOffTime
-        self.inStepSince = inStepSince
+        self.timeAtBoot = Self.limited(timeAtBoot)
+        self.uptime = Self.limited(uptime)
+        self.wall = Self.limited(wall)
+        self.unconfirmedOffTime = unconfirmedOffTime.clamped(to: -Self.largest...Self.largest)
+        self.inStepSince = Self.limited(inStepSince)
+    }
+
+    private static func limited<Time: ClockTime>(_ time: Time) -> Time {
+        Time(rawValue: time.rawValue.clamped(to: -largest...largest))
     }
 
     /// The values of both clocks at one moment.
@@ -80,10 +87,9 @@ package struct QueueClock: Hashable, Sendable {
         } else if unconfirmedOffTime > 0 {
             next.confirmOffTime(by: reading)
         }
-        next.boot = reading.boot
-        next.uptime = reading.uptime
-        next.wall = reading.wall
-        return next
+        return QueueClock(
+            boot: reading.boot, timeAtBoot: next.timeAtBoot, uptime: reading.uptime, wall: reading.wall,
+            unconfirmedOffTime: next.unconfirmedOffTime, inStepSince: next.inStepSince)
     }
 
     /// The last reading.

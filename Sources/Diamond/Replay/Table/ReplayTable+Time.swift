@@ -106,9 +106,7 @@ extension ReplayTable {
         guard try statement.step() else { return nil }
         return QueueClock(
             boot: statement.text(0), timeAtBoot: statement.time(1), uptime: statement.time(2),
-            wall: statement.time(3),
-            unconfirmedOffTime: statement.int64(4).clamped(to: ReplayRow.sensible),
-            inStepSince: statement.time(5))
+            wall: statement.time(3), unconfirmedOffTime: statement.int64(4), inStepSince: statement.time(5))
     }
 
     static func save(
@@ -117,8 +115,8 @@ extension ReplayTable {
         try connection.run(
             """
             INSERT INTO clock (id, boot, zero, uptime, wall, doubt, since)
-            VALUES (1, \(clock.boot), \(clock.timeAtBoot.bounded), \(clock.uptime.bounded), \(clock.wall.bounded),
-                \(clock.unconfirmedOffTime.clamped(to: ReplayRow.sensible)), \(clock.inStepSince.bounded))
+            VALUES (1, \(clock.boot), \(clock.timeAtBoot), \(clock.uptime), \(clock.wall),
+                \(clock.unconfirmedOffTime), \(clock.inStepSince))
             ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = excluded.zero, uptime = excluded.uptime,
                 wall = excluded.wall, doubt = excluded.doubt, since = excluded.since
             """

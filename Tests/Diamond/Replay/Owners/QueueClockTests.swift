@@ -88,4 +88,23 @@ import Testing
         #expect(!needs(59_000, 59_000) && needs(60_000, 60_000))
         #expect(needs(1000, Self.hour) && needs(1000, -Self.hour) && needs(1000, 1000, "second"))
     }
+
+    /// The numbers of a damaged file. Waits and expiries are added to the queue's time, and stored in rows.
+    @Test(arguments: [Int64.min, -(1 << 53), -1, 0, 1 << 53, .max])
+    func `a queue's time from a record with any numbers is one that rows can store`(number: Int64) {
+        let now = QueueClock.Reading(boot: "second", uptime: 1000, wall: Self.start)
+        for index in 0..<5 {
+            var numbers = [Self.start.rawValue, 1000, Self.start.rawValue, 0, 0]
+            numbers[index] = number
+            let record = QueueClock(
+                boot: "first", timeAtBoot: QueueTime(rawValue: numbers[0]), uptime: Uptime(rawValue: numbers[1]),
+                wall: WallTime(rawValue: numbers[2]), unconfirmedOffTime: numbers[3],
+                inStepSince: Uptime(rawValue: numbers[4]))
+            let next = record.updated(by: now)
+            for time in [next.moment(at: now).time, next.updated(by: now).moment(at: now).time] {
+                let latest = time + Duration.longest
+                #expect(latest.bounded == latest && time.bounded == time, "column \(index): \(time)")
+            }
+        }
+    }
 }
