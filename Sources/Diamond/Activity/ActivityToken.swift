@@ -1,3 +1,5 @@
+import DiamondSQLite
+
 /// A counted interval. It ends once, at the latest when the token is deallocated. Later calls of `end` have no effect.
 ///
 /// `@unchecked Sendable`: `isOpen` and the outcome are changed only under the lock of the activity, and the outcome
@@ -14,13 +16,13 @@ package final class ActivityToken: @unchecked Sendable {
 
     let id: ActivityInterval.ID
     /// The index of the entry in the counters.
-    let entry: Int
+    private let entry: Int
     /// The reported interval; `nil` if its begin had no observer.
-    let observed: Observed?
+    private let observed: Observed?
     private let activity: Activity
     // Last and adjacent, so that they share a word: each waiting request has two tokens.
-    let kind: ActivityInterval.Kind
-    var isOpen = true
+    private let kind: ActivityInterval.Kind
+    private var isOpen = true
 
     init(
         _ beginning: ActivityState.Beginning,
@@ -39,10 +41,23 @@ package final class ActivityToken: @unchecked Sendable {
 
     /// Sets the outcome that the end reports, unless the end gives one itself.
     func setOutcome(_ outcome: @autoclosure () -> ActivityOutcome) {
-        if observed != nil { activity.setOutcome(outcome(), of: self) }
+        guard let observed else { return }
+        let outcome = outcome()
+        activity.state.withLock { _ in if isOpen { observed.outcome = outcome } }
     }
 
-    package func end() { activity.end(self) { nil } }
+    package func end() { end(reporting: { nil }) }
 
-    func end(_ outcome: @autoclosure () -> ActivityOutcome) { activity.end(self, outcome: outcome) }
+    func end(_ outcome: @autoclosure () -> ActivityOutcome) { end(reporting: outcome) }
+
+    /// - Parameter outcome: called only if the begin was observed; `nil` to report the outcome that was set.
+    private func end(reporting outcome: () -> ActivityOutcome?) {
+        let notifications = activity.state.withLock { state -> ActivityNotifications? in
+            guard isOpen else { return nil }
+            isOpen = false
+            return state.end(kind, entry: entry)
+        }
+        // Read without the lock: the outcome of an ended interval no longer changes.
+        notifications?.deliver { observed.map { .ended($0.interval, outcome() ?? $0.outcome) } }
+    }
 }

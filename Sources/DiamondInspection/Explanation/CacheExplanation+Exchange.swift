@@ -19,12 +19,12 @@ extension CacheExplanation {
         /// The source of the response: `network`, `cache` and others, as `send` names them.
         package let source: String
         /// Whether the response was stored; absent if it came from the cache.
-        package let isStored: Bool?
+        package private(set) var isStored: Bool?
         /// The clause that forbids to store the response; absent if it was stored, or came from the cache.
-        package let clause: String?
-        package let reason: String?
+        package private(set) var clause: String?
+        package private(set) var reason: String?
         /// The field that decides, with its value; absent if none does.
-        package let field: String?
+        package private(set) var field: String?
 
         /// - Parameters:
         ///   - refusal: the reason why the rules forbid to store the response; `nil` if they allow it.
@@ -39,26 +39,15 @@ extension CacheExplanation {
         ) {
             status = sent.head.status.code
             source = sent.head.source.rawValue
-            guard sent.head.source == .network else {
-                isStored = nil
-                clause = nil
-                reason = nil
-                field = nil
-                return
-            }
+            guard sent.head.source == .network else { return }
             let isPart = status == 206 && entries.contains { $0.part != nil }
             let isStored = sent.head.cacheStatus?.isStored == true || isPart
             self.isStored = isStored
-            guard !isStored else {
-                clause = nil
-                reason = nil
-                field = nil
-                return
-            }
+            guard !isStored else { return }
             let refused = refusal.map { refusal in
-                StoreReason(
+                Reason(
                     refusal, of: sent.head, to: request,
-                    unkeyed: DecisionReason(preview, request: request, entries: entries, at: now),
+                    unkeyed: Reason.decision(preview, request: request, entries: entries, at: now),
                     targets: preview.targets)
             }
             clause = refused?.clause ?? "store"

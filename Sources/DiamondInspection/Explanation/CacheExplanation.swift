@@ -104,13 +104,13 @@ extension CacheExplanation {
         in cache: Cache?,
         at now: WallTime
     ) throws {
-        let reason = DecisionReason(preview, request: request, entries: entries, at: now)
+        let reason = Reason.decision(preview, request: request, entries: entries, at: now)
         url = preview.url
         key = preview.key?.description
         self.exchange = exchange
         stored = entries
         others = try Other.all(of: preview, besides: entries, in: cache)
-        next = reason.next
+        next = preview.nextStep
         clause = reason.clause
         self.reason = reason.text
         field = reason.field

@@ -44,7 +44,7 @@ struct QueuedSubject {
     /// Reads the metadata of a job; `nil` for a job that does not belong to a model.
     init?(_ job: ReplayJob) {
         guard case .string(let type)? = job.metadata["model"], case .string(let list)? = job.metadata["list"],
-            case .string(let name)? = job.metadata["call"], let call = ModelCall(name: name)
+            case .string(let name)? = job.metadata["call"], let call = ModelCall(rawValue: name)
         else { return nil }
         self.type = type
         self.list = list
@@ -55,7 +55,7 @@ struct QueuedSubject {
 
     var metadata: [String: JSONValue] {
         var metadata: [String: JSONValue] = [
-            "model": .string(type), "list": .string(list), "call": .string(call.name),
+            "model": .string(type), "list": .string(list), "call": .string(call.rawValue),
         ]
         if let localID { metadata["localID"] = .string(localID.description) }
         if let serverID { metadata["id"] = serverID.json }
@@ -81,21 +81,4 @@ extension Model {
 extension Request {
     /// The URL without its query.
     var listName: String { String(url.prefix { $0 != "?" && $0 != "#" }) }
-}
-
-extension ModelCall {
-    fileprivate var name: String {
-        switch self {
-        case .fetch: "fetch"
-        case .create: "create"
-        case .update: "update"
-        case .replace: "replace"
-        case .destroy: "destroy"
-        }
-    }
-
-    fileprivate init?(name: String) {
-        guard let call = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = call
-    }
 }

@@ -2,8 +2,8 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// A call of a model to its API.
-public enum ModelCall: Hashable, Sendable, CaseIterable {
+/// A call of a model to its API. Its raw value is stored with a queued call.
+public enum ModelCall: String, Hashable, Sendable, CaseIterable {
     /// Reads the object: GET.
     case fetch
     /// Creates an object: POST.

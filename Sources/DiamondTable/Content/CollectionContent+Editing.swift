@@ -1,6 +1,15 @@
 import DiamondModel
 
 extension CollectionContent {
+    func canRemove(_ path: RowPath) -> Bool {
+        guard contains(path), let editing else { return false }
+        return editing.canRemove(sections[path.section].rows[path.row])
+    }
+
+    func canMove(_ path: RowPath) -> Bool { movableModel(at: path) != nil }
+
+    func canInsert(in section: Int) -> Bool { editing?.makeModel != nil }
+
     /// Returns the model of a row that may be moved, or `nil`.
     func movableModel(at path: RowPath) -> Object? {
         guard contains(path), let editing else { return nil }
@@ -10,7 +19,7 @@ extension CollectionContent {
 
     /// Returns the nearest allowed path to a proposed one. The proposed path may be one past the end, or in a section
     /// that the row may not move to.
-    func nearestTarget(ofMoving path: RowPath, to proposed: RowPath) -> RowPath {
+    func target(ofMoving path: RowPath, to proposed: RowPath) -> RowPath {
         guard movableModel(at: path) != nil else { return path }
         let isForeign = editing?.changeSection == nil || !sections.indices.contains(proposed.section)
         if proposed.section != path.section, isForeign {
@@ -24,8 +33,8 @@ extension CollectionContent {
     /// Moves the model of a row that the display has moved.
     ///
     /// - Returns: Whether the row may be there.
-    func moveShown(from path: RowPath, to proposed: RowPath) -> Bool {
-        let target = nearestTarget(ofMoving: path, to: proposed)
+    func move(from path: RowPath, to proposed: RowPath) -> Bool {
+        let target = self.target(ofMoving: path, to: proposed)
         guard let model = movableModel(at: path), target.section == proposed.section else { return false }
         if target == path { return true }
         sections[path.section].rows.remove(at: path.row)
@@ -67,7 +76,7 @@ extension CollectionContent {
         return nil
     }
 
-    func removeRow(at path: RowPath, isShown: Bool) {
+    func remove(at path: RowPath, isShown: Bool) {
         let model = sections[path.section].rows[path.row]
         let remove = editing?.onRemove ?? { $0.remove($1) }
         guard isShown else { return remove(collection, model) }
@@ -77,7 +86,7 @@ extension CollectionContent {
         didChange()
     }
 
-    func insertRow(at path: RowPath) throws -> Bool {
+    func insert(at path: RowPath) throws -> Bool {
         guard sections.indices.contains(path.section), let model = editing?.makeModel?(sections[path.section].key)
         else {
             return false

@@ -2,6 +2,7 @@ import DiamondModel
 
 /// The sections of a collection, as they were last applied to the display.
 final class CollectionContent<Object: Model>: PartContent {
+    var didChange: () -> Void = {}
     struct Section {
         let key: String
         var rows: [Object]
@@ -31,7 +32,6 @@ final class CollectionContent<Object: Model>: PartContent {
         self.header = header
         self.footer = footer
         self.editing = editing
-        super.init()
         reload()
         token = collection.observe { [weak self] in self?.receive($0) }
     }
@@ -76,14 +76,14 @@ final class CollectionContent<Object: Model>: PartContent {
 
     // MARK: Reading
 
-    override var sectionCount: Int { sections.count }
-    override func rowCount(in section: Int) -> Int { sections[section].rows.count }
+    var sectionCount: Int { sections.count }
+    func rowCount(in section: Int) -> Int { sections[section].rows.count }
 
-    override func object(at path: RowPath) -> Any { sections[path.section].rows[path.row] }
+    func object(at path: RowPath) -> Any { sections[path.section].rows[path.row] }
 
-    override func id(at path: RowPath) -> AnyHashable { ObjectIdentifier(sections[path.section].rows[path.row]) }
+    func id(at path: RowPath) -> AnyHashable { ObjectIdentifier(sections[path.section].rows[path.row]) }
 
-    override func path(of object: Any) -> RowPath? {
+    func path(of object: Any) -> RowPath? {
         guard let model = object as? Object else { return nil }
         // The collection finds the path in logarithmic time. Usually the table shows the row at the same path.
         if let path = collection.path(of: model), contains(path), sections[path.section].rows[path.row] === model {
@@ -95,7 +95,7 @@ final class CollectionContent<Object: Model>: PartContent {
         return nil
     }
 
-    override func title(of section: Int) -> String? {
+    func title(of section: Int) -> String? {
         title(of: sections[section].key, by: rule)
     }
 
@@ -105,38 +105,17 @@ final class CollectionContent<Object: Model>: PartContent {
         return title.isEmpty ? nil : title
     }
 
-    override func footer(of section: Int) -> String? { footer(by: rule) }
+    func footer(of section: Int) -> String? { footer(by: rule) }
 
     private func footer(by rule: SectionRule<Object>?) -> String? { rule == nil ? footer : nil }
 
-    override func indexTitle(of section: Int) -> String? { rule?.indexTitle(sections[section].key) }
+    func indexTitle(of section: Int) -> String? { rule?.indexTitle(sections[section].key) }
 
-    override func precedes(_ left: String, _ right: String) -> Bool { rule?.precedes(left, right) ?? (left < right) }
-
-    // MARK: Editing
-
-    override func canRemove(_ path: RowPath) -> Bool {
-        guard contains(path), let editing else { return false }
-        return editing.canRemove(sections[path.section].rows[path.row])
-    }
-
-    override func canMove(_ path: RowPath) -> Bool { movableModel(at: path) != nil }
-
-    override func target(ofMoving path: RowPath, to proposed: RowPath) -> RowPath {
-        nearestTarget(ofMoving: path, to: proposed)
-    }
-
-    override func move(from path: RowPath, to target: RowPath) -> Bool { moveShown(from: path, to: target) }
-
-    override func remove(at path: RowPath, isShown: Bool) { removeRow(at: path, isShown: isShown) }
-
-    override func canInsert(in section: Int) -> Bool { editing?.makeModel != nil }
-
-    override func insert(at path: RowPath) throws -> Bool { try insertRow(at: path) }
+    func precedes(_ left: String, _ right: String) -> Bool { rule?.precedes(left, right) ?? (left < right) }
 
     // MARK: Changes
 
-    override func nextStep() -> TableStep? {
+    func nextStep() -> TableStep? {
         if isDiverged { return correction() }
         while !pending.isEmpty {
             let changes = pending.removeFirst()

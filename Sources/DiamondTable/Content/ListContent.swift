@@ -40,6 +40,7 @@ struct ListRows {
 
 /// A section of rows that a closure makes. After every change, makes them again and compares them with the old ones.
 final class ListContent: PartContent {
+    var didChange: () -> Void = {}
     private let header: String?
     private let footer: String?
     private let make: (inout ListRows) -> Void
@@ -60,7 +61,6 @@ final class ListContent: PartContent {
         self.header = header
         self.footer = footer
         self.make = make
-        super.init()
         show(makeRows())
         sourceToken = observe? { [weak self] in self?.markOutdated() }
     }
@@ -96,25 +96,25 @@ final class ListContent: PartContent {
 
     // MARK: Reading
 
-    override var sectionCount: Int { 1 }
-    override func rowCount(in section: Int) -> Int { rows.count }
-    override func object(at path: RowPath) -> Any { rows[path.row].object }
-    override func id(at path: RowPath) -> AnyHashable { rows[path.row].id }
+    var sectionCount: Int { 1 }
+    func rowCount(in section: Int) -> Int { rows.count }
+    func object(at path: RowPath) -> Any { rows[path.row].object }
+    func id(at path: RowPath) -> AnyHashable { rows[path.row].id }
 
-    override func path(of object: Any) -> RowPath? {
+    func path(of object: Any) -> RowPath? {
         rows.firstIndex { $0.isEqual(object) }.map { RowPath(section: 0, row: $0) }
     }
 
-    override func path(id: AnyHashable, of object: Any) -> RowPath? {
+    func path(id: AnyHashable, of object: Any) -> RowPath? {
         rows.firstIndex { $0.id == id }.map { RowPath(section: 0, row: $0) }
     }
 
-    override func title(of section: Int) -> String? { header }
-    override func footer(of section: Int) -> String? { footer }
+    func title(of section: Int) -> String? { header }
+    func footer(of section: Int) -> String? { footer }
 
     // MARK: Changes
 
-    override func nextStep() -> TableStep? {
+    func nextStep() -> TableStep? {
         guard isOutdated else { return nil }
         isOutdated = false
         let new = makeRows()

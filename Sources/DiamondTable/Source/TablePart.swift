@@ -4,7 +4,7 @@ public import DiamondModel
 ///
 /// Several ``TableSource``s can use one part.
 public struct TablePart {
-    let makeContent: () -> PartContent
+    let makeContent: () -> any PartContent
 
     /// Returns the sections of a collection, or one section if it has no `sectionRule`.
     ///

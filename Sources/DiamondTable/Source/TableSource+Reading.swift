@@ -3,7 +3,7 @@ public import DiamondModel
 extension TableSource {
     /// A path within a part, and the position of the part in the table.
     struct PartLocation {
-        let part: PartContent
+        let part: any PartContent
         let number: Int
         /// The number of sections before the part.
         let offset: Int
@@ -68,7 +68,7 @@ extension TableSource {
         return before ?? titles.firstIndex { $0.title != nil } ?? 0
     }
 
-    private var indexTitles: [(part: PartContent, title: String?)] {
+    private var indexTitles: [(part: any PartContent, title: String?)] {
         parts.flatMap { part in
             (0..<part.sectionCount).map { section in
                 (part, part.indexTitle(of: section).flatMap { $0.isEmpty ? nil : $0 })

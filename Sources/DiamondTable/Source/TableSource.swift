@@ -10,7 +10,7 @@ import Foundation
 /// A source belongs to the isolation domain of its models. For paths out of range, its functions return `nil` or
 /// `false`.
 public final class TableSource {
-    let parts: [PartContent]
+    let parts: [any PartContent]
 
     weak var controller: TableController?
 

@@ -1,25 +1,14 @@
 import Diamond
 import HTTPTypes
 
-/// The reason why a response is not stored, in words.
-struct StoreReason {
-    let clause: String
-    let text: String
-    /// The field that decides, with its value.
-    let field: String?
-
-    private init(_ clause: String, _ text: String, _ field: String? = nil) {
-        self.clause = clause
-        self.text = text
-        self.field = field
-    }
-
+/// The refusal to store a response.
+extension Reason {
     /// - Parameter unkeyed: the reason why the request has no key.
     init(
         _ refusal: StoreRefusal,
         of response: Response,
         to request: Request,
-        unkeyed: DecisionReason,
+        unkeyed: Reason,
         targets: [HTTPField.Name]
     ) {
         let headers = response.headers
@@ -28,7 +17,7 @@ struct StoreReason {
         self =
             switch refusal {
             case .noCache: Self("store", "the engine has no cache")
-            case .request: Self(unkeyed.clause, unkeyed.text, unkeyed.field)
+            case .request: unkeyed
             case .method:
                 Self("RFC 9111 section 3", "responses to \(request.method.rawValue) are not stored")
             case .status: Self.status(response.status.code, control: control)
