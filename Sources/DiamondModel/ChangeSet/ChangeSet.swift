@@ -121,54 +121,6 @@ public struct ChangeSet<Object: Model> {
     }
 }
 
-/// A type-erased change set. It is complete when observers receive it.
-final class CollectionChanges {
-    struct Row {
-        let model: Model
-        let reason: ChangeReason
-    }
-
-    /// Rows by path. They are sorted before one is found.
-    struct Rows {
-        private var rows: [(path: RowPath, row: Row)] = []
-
-        mutating func append(_ model: Model, reason: ChangeReason, at path: RowPath) {
-            rows.append((path, Row(model: model, reason: reason)))
-        }
-
-        mutating func sort() { if rows.count > 1 { rows.sort { $0.path < $1.path } } }
-
-        var paths: [RowPath] { rows.map(\.path) }
-
-        subscript(path: RowPath) -> Row? {
-            var (low, high) = (0, rows.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if rows[middle].path < path { low = middle + 1 } else { high = middle }
-            }
-            return low < rows.count && rows[low].path == path ? rows[low].row : nil
-        }
-    }
-
-    struct Section {
-        let index: Int
-        let key: String
-        let models: [Model]
-    }
-
-    var plan = BatchPlan()
-    var isReset = false
-    var newGeneration = 0
-    var origin: ChangeOrigin?
-    var oldCounts: [Int] = []
-    var newCounts: [Int] = []
-    var insertedSections: [Section] = []
-    /// The deleted rows by old path, and perhaps others.
-    var before = Rows()
-    /// The touched rows by new path.
-    var after = Rows()
-}
-
 /// An event of a collection.
 public enum CollectionEvent<Object: Model> {
     /// The collection is about to change for the first time in a transaction. Do not change it in the observer.
