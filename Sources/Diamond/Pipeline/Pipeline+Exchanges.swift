@@ -123,10 +123,6 @@ extension Pipeline {
         let plan = exchange.plan
         guard let stored = plan.revalidation.candidate(for: meaning) else {
             exchange.bodyRecorder?.end()
-            // The response to a personal request may not apply to other callers.
-            if meaning == .askAgain(isErasing: true), !received.isPersonal, let stored = plan.stored {
-                store.erase(stored)
-            }
             return try await unconditionalEnding(of: exchange, permit: &permit)
         }
         let confirmed =

@@ -97,14 +97,13 @@ extension String {
 /// |---|---|---|
 /// | any stored validator | names the stored response | confirm |
 /// | the stored validators alone | names none | confirm |
-/// | the stored validators alone | names another | ask again, erase |
+/// | the stored validators alone | names another | ask again |
 /// | tags of both | names a tag of the request, or another date than the stored one | pass |
-/// | tags of both | names none | ask again |
-/// | tags of both | names an unknown tag | ask again, erase |
+/// | tags of both | names none, or an unknown tag | ask again |
 /// | the request's conditions | names the stored response | pass, confirm |
 /// | the request's conditions | anything else | pass |
 /// | tags of other variants, too | has the tag of a variant | select |
-/// | tags of other variants, too | has no tag | ask again |
+/// | tags of other variants, too | has no tag, or an unknown one | ask again |
 enum NotModifiedDecision: Hashable {
     /// The stored response is updated, and answers the request.
     case confirm
@@ -116,10 +115,9 @@ enum NotModifiedDecision: Hashable {
     ///
     /// - Parameter isConfirming: whether it updates the stored response, too.
     case pass(isConfirming: Bool)
-    /// The request is sent again without the stored validators.
-    ///
-    /// - Parameter isErasing: whether the stored response is erased: the server has another representation.
-    case askAgain(isErasing: Bool)
+    /// The request is sent again without the stored validators. The stored response stays until a response supersedes
+    /// it: it may be served if the server fails meanwhile.
+    case askAgain
 
     /// Whether the 304 answers the caller.
     var isForCaller: Bool { if case .pass = self { true } else { false } }
@@ -146,7 +144,7 @@ enum NotModifiedDecision: Hashable {
             return
         }
         guard let tag = headers.single(.eTag) else {
-            self = .askAgain(isErasing: false)
+            self = .askAgain
             return
         }
         if let stored, isValidating, stored.isConfirmed(by: headers) {
@@ -156,7 +154,7 @@ enum NotModifiedDecision: Hashable {
         } else if tags?.matches(tag) == true {
             self = .pass(isConfirming: false)
         } else {
-            self = .askAgain(isErasing: stored != nil && isValidating)
+            self = .askAgain
         }
     }
 
@@ -167,14 +165,14 @@ enum NotModifiedDecision: Hashable {
         case .none:
             let isAsked = own.contains(.ifNoneMatch) || own.contains(.ifModifiedSince)
             self = .pass(isConfirming: isAsked && isNaming && isConfirmed)
-        case .stored: self = isConfirmed ? .confirm : .askAgain(isErasing: true)
+        case .stored: self = isConfirmed ? .confirm : .askAgain
         case .both:
             guard isNaming, !isConfirmed else {
-                self = isNaming ? .confirm : .askAgain(isErasing: false)
+                self = isNaming ? .confirm : .askAgain
                 return
             }
             let isOwn = headers.byteText(.eTag).map { EntityTagList(own)?.matches($0) == true } ?? true
-            self = isOwn ? .pass(isConfirming: false) : .askAgain(isErasing: true)
+            self = isOwn ? .pass(isConfirming: false) : .askAgain
         }
     }
 }

@@ -55,15 +55,15 @@ private let dated: HTTPFields = [.lastModified: monday]
     @Test(
         arguments: [
             ([:], [:], .confirm), ([:], [.eTag: "\"a\""], .confirm),
-            ([:], [.eTag: "\"b\""], .askAgain(isErasing: true)),
+            ([:], [.eTag: "\"b\""], .askAgain),
             ([.ifModifiedSince: sunday], [:], .confirm),
             ([.ifNoneMatch: "\"a\""], [:], .confirm), ([.ifNoneMatch: "\"a\""], [.eTag: "\"a\""], .confirm),
             ([.ifNoneMatch: "\"b\""], [.eTag: "\"a\""], .confirm),
             ([.ifNoneMatch: "\"b\""], [.eTag: "\"b\""], .pass(isConfirming: false)),
             ([.ifNoneMatch: "\"b\""], [.lastModified: monday], .confirm),
             ([.ifNoneMatch: "\"b\""], [.lastModified: sunday], .pass(isConfirming: false)),
-            ([.ifNoneMatch: "\"b\""], [:], .askAgain(isErasing: false)),
-            ([.ifNoneMatch: "\"b\""], [.eTag: "\"c\""], .askAgain(isErasing: true)),
+            ([.ifNoneMatch: "\"b\""], [:], .askAgain),
+            ([.ifNoneMatch: "\"b\""], [.eTag: "\"c\""], .askAgain),
             ([.ifNoneMatch: "*"], [:], .pass(isConfirming: false)),
             ([.ifNoneMatch: "*"], [.eTag: "\"a\""], .pass(isConfirming: true)),
         ] as [(HTTPFields, HTTPFields, NotModifiedDecision)])
@@ -92,17 +92,17 @@ private let dated: HTTPFields = [.lastModified: monday]
     @Test(
         arguments: [
             (nil, [:], [.eTag: "\"a\""], .select(variant: 0)), (nil, [:], [.eTag: "W/\"b\""], .select(variant: 1)),
-            (nil, [:], [.eTag: "\"w\""], .askAgain(isErasing: false)),
+            (nil, [:], [.eTag: "\"w\""], .askAgain),
             (nil, [:], [.eTag: "W/\"w\""], .select(variant: 2)),
-            (nil, [:], [:], .askAgain(isErasing: false)), (nil, [:], [.eTag: "\"x\""], .askAgain(isErasing: false)),
+            (nil, [:], [:], .askAgain), (nil, [:], [.eTag: "\"x\""], .askAgain),
             (nil, [.ifNoneMatch: "\"x\""], [.eTag: "\"x\""], .pass(isConfirming: false)),
             (nil, [.ifNoneMatch: "\"x\", \"a\""], [.eTag: "\"a\""], .select(variant: 0)),
             (nil, [.ifNoneMatch: "*"], [.eTag: "\"a\""], .pass(isConfirming: false)),
             ("\"s\"", [:], [.eTag: "\"s\""], .confirm), ("\"s\"", [:], [.eTag: "\"b\""], .select(variant: 1)),
-            ("\"s\"", [:], [.eTag: "\"x\""], .askAgain(isErasing: true)),
-            ("\"s\"", [:], [.lastModified: monday], .askAgain(isErasing: false)),
+            ("\"s\"", [:], [.eTag: "\"x\""], .askAgain),
+            ("\"s\"", [:], [.lastModified: monday], .askAgain),
             (nil, [:], [.eTag: "\"c\"", .contentEncoding: "gzip"], .select(variant: 3)),
-            (nil, [:], [.eTag: "\"a\"", .contentEncoding: "gzip"], .askAgain(isErasing: false)),
+            (nil, [:], [.eTag: "\"a\"", .contentEncoding: "gzip"], .askAgain),
             (nil, [:], [.eTag: "\"c\""], .select(variant: 3)),
         ] as [(String?, HTTPFields, HTTPFields, NotModifiedDecision)])
     func `a 304 selects the variant whose entity tag it has`(
