@@ -27,6 +27,20 @@ import Testing
             try #require(failure == nil, "\(input), DIAMOND_SEED=\(Effort.seed)")
         }
     }
+
+    // `scripts/fuzz scanner` tries ten million inputs.
+    @Test(.limit(minutes: 30))
+    func `of JSON reads what a plain reader reads, for inputs changed at random`() throws {
+        // The first byte of an input chooses JSON.
+        let inputs = Self.inputs.filter { $0.first.map { $0 % 4 == 1 } == true }
+        var changes = try #require(InputChanges(of: inputs, random: SplitMix(state: Effort.seed)))
+        var scanner = FuzzedScanner(capacity: 1 << 16)
+        for _ in 0..<Effort.rounds(5000, soaking: 1_000_000) {
+            let input = changes.next()
+            let failure = input.withUnsafeBytes { scanner.failure(of: $0) }
+            try #require(failure == nil, "\(failure ?? "") \(input), DIAMOND_SEED=\(Effort.seed)")
+        }
+    }
 }
 
 /// Inputs derived from others, as a fuzzer does it: bytes changed, repeated, removed, and two inputs joined.
