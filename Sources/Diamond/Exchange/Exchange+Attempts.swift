@@ -39,24 +39,27 @@ extension Exchange {
     }
 
     /// The request of the next attempt, with cookies.
-    var outgoing: AdaptedRequest {
+    var outgoing: TransportRequest {
         // The range is added before interceptors see the request: a signature may cover it.
         var outgoing = partialResponse.value?.requestForRest(of: request) ?? request
-        outgoing.needsNewConnection = outgoing.needsNewConnection || history.needsNewConnection
+        if history.needsNewConnection { outgoing.needsNewConnection = true }
         return withCookies(outgoing)
     }
 
-    private func adaptedInTime(_ outgoing: AdaptedRequest, number: Int) async throws(ConnectionError) -> AdaptedRequest
-    {
+    private func adaptedInTime(
+        _ outgoing: TransportRequest,
+        number: Int
+    ) async throws(ConnectionError) -> TransportRequest {
         let begin = elapsed
         let limit = options.policy.attemptLimit(elapsed: begin)
         let left = RemainingTime(limit, among: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
         var adapted = try await left.value { () async throws(ConnectionError) in
             try await self.adapted(outgoing, number: number)
         }
-        adapted.spent = elapsed - begin
+        let spent = elapsed - begin
+        adapted.adaptation.spent = spent
         // An interceptor that blocks its thread returns after its limit: then nothing is sent.
-        let isLate = adapted.spent > .zero && self.limit(after: adapted.spent)?.rest == .zero
+        let isLate = spent > .zero && self.limit(after: spent)?.rest == .zero
         guard !isLate else { throw ConnectionError(outOfTime: history.serverMayHaveActed) }
         return adapted
     }
@@ -70,13 +73,13 @@ extension Exchange {
 
     /// Returns an attempt without interceptors and without a gate, or one that they have let through.
     func transfer(
-        _ outgoing: AdaptedRequest,
+        _ outgoing: TransportRequest,
         number: Int,
         isHedge: Bool = false
     ) throws(ConnectionError) -> Transfer {
         // The connection may have been paused while interceptors ran. Nothing of the attempt was sent yet.
         try beginAttempt()
-        if outgoing.isPersonal { options.report(.personal) }
+        if outgoing.adaptation.isPersonal { options.report(.personal) }
         let admission = retryCoordinator.admit(to: options.origin)
         if case .refused(let wait) = admission {
             throw ConnectionError(circuitOpenFor: wait, request, at: environment.now())
@@ -114,17 +117,6 @@ extension Exchange {
             if hedge.isAnswer(attempt) { options.report(.began(second.meter)) }
             return attempt
         }
-    }
-}
-
-extension ExchangeOptions {
-    /// The time after which a second attempt begins in parallel; `nil` for no hedge. Only requests with a safe method,
-    /// without a body and without a sink are hedged.
-    var hedgeDelay: Duration? {
-        guard let delay = policy.hedgeDelay, case .none = request.body, sink == nil, request.method.isSafe else {
-            return nil
-        }
-        return delay
     }
 }
 

@@ -142,9 +142,13 @@ struct Exchange: Sendable {
         return attempt
     }
 
+    /// The time after which a second attempt begins in parallel; `nil` for no hedge. A request is hedged once, if its
+    /// method is safe, it has neither a body nor a sink, and no partial response is continued.
     private var hedgeDelay: Duration? {
-        guard !hasHedged, case .none = partialResponse else { return nil }
-        return options.hedgeDelay
+        guard let delay = options.policy.hedgeDelay, !hasHedged, case .none = partialResponse,
+            case .none = request.body, options.sink == nil, request.method.isSafe
+        else { return nil }
+        return delay
     }
 
     // Few requests are hedged.

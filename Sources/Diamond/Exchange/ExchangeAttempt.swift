@@ -14,7 +14,9 @@ struct ExchangeAttempt: Sendable {
     let startedAt: Date
     // Not the transfer: it has the request, and the bytes that attempts before it have received.
     private let meter: TransferMeter
-    private let completion: Transfer.Completion
+    private let end: Transfer.End
+    /// The received part of an incomplete response, which the next attempt continues.
+    let partialResponse: IndirectOptional<PartialResponse>
     /// The method of a durable request, whose job the head of a response may decide; `nil` for others, which need the
     /// whole response.
     private let durableMethod: HTTPRequest.Method?
@@ -23,7 +25,8 @@ struct ExchangeAttempt: Sendable {
         self.startedAt = startedAt
         meter = transfer.meter
         durableMethod = transfer.options.gate.map { _ in transfer.request.method }
-        self.completion = completion
+        end = completion.end
+        partialResponse = completion.partialResponse
     }
 
     /// Whether the head of a response decides the job of a durable request.
@@ -32,11 +35,6 @@ struct ExchangeAttempt: Sendable {
     }
 
     // MARK: The end
-
-    private var end: Transfer.End { completion.end }
-
-    /// The received part of an incomplete response, which the next attempt continues.
-    var partialResponse: IndirectOptional<PartialResponse> { completion.partialResponse }
 
     /// Whether it has received a response with a status below 400.
     var isGood: Bool {
@@ -124,22 +122,22 @@ extension Transfer {
     /// Runs the attempt, and notes how it ends.
     func run() async -> ExchangeAttempt {
         let token = options.scope.begin(.attempt, attempt: number)
-        let startedAt = environment.date
-        let limit = exchange.limit(after: outgoing.spent)
+        let sentAt = environment.now()
+        let limit = exchange.limit(after: request.adaptation.spent)
         // The limit is for the time until the head if the body goes to a sink, otherwise for the whole attempt.
         let completion =
-            if let limit, options.sink == nil { await completion(within: limit) } else {
-                await completion(headLimit: limit)
+            if let limit, options.sink == nil { await completion(sentAt: sentAt, within: limit) } else {
+                await completion(sentAt: sentAt, headLimit: limit)
             }
-        let attempt = ExchangeAttempt(self, startedAt: startedAt, completion)
+        let attempt = ExchangeAttempt(self, startedAt: sentAt.date, completion)
         token.end(attempt.activityOutcome)
         environment.retryCoordinator.note(attempt.result, of: admission, from: options.origin)
         return attempt
     }
 
-    private func completion(within limit: ExchangeAttempt.Limit) async -> Completion {
+    private func completion(sentAt: WallTime, within limit: ExchangeAttempt.Limit) async -> Completion {
         let clock = environment.retryCoordinator.clock
-        var (completion, isLate) = await clock.limit(limit.rest).canceling { await self.completion() }
+        var (completion, isLate) = await clock.limit(limit.rest).canceling { await self.completion(sentAt: sentAt) }
         guard isLate, case .failed(let error, let head) = completion.end, error.code == .cancelled else {
             return completion
         }

@@ -5,38 +5,118 @@ public import HTTPTypes
 ///
 /// Durations are rounded to whole milliseconds and limited to 0 to 100 years.
 public struct TransportRequest: Sendable {
+    private struct Content: Sendable {
+        var method: HTTPRequest.Method
+        var url: String
+        var headers: HTTPFields
+        var body: TransportBody
+        var connectTimeout: Duration?
+        var timeout: Duration?
+        var needsNewConnection = false
+        var target: String?
+        var filledSecrets: [String] = []
+        var passesCoding = false
+        var onInterim: (@Sendable (InterimResponse) -> Void)?
+        var adaptation = Adaptation()
+    }
+
+    /// The changes that cookies and interceptors have made to the request, and their effect on its response.
+    struct Adaptation: Sendable {
+        /// Whether the request has credentials of an unknown user now.
+        var isPersonal = false
+        /// The names of the headers that an interceptor has changed, in lower case. The key of the request does not
+        /// contain their values.
+        var headers: Set<String> = []
+        /// The cookie jar's number of removals when the request's cookies were read; `nil` without a cookie jar.
+        var removals: Int?
+        /// The part of the attempt's time that interceptors have spent.
+        var spent = Duration.zero
+    }
+
+    // In one reference, because every step of an exchange copies the request.
+    private var content: CopyOnWrite<Content>
+
     /// The method; any token (RFC 9110 section 9.1).
-    public var method: HTTPRequest.Method
+    public var method: HTTPRequest.Method {
+        get { content.value.method }
+        _modify { yield &content.value.method }
+    }
+
     /// The absolute URL, percent-encoded, ASCII, without fragment.
-    public var url: String
+    public var url: String {
+        get { content.value.url }
+        _modify { yield &content.value.url }
+    }
+
     /// The headers to send. `Content-Length` is set from ``body`` and need not be among them.
-    public var headers: HTTPFields
+    public var headers: HTTPFields {
+        get { content.value.headers }
+        _modify { yield &content.value.headers }
+    }
+
     /// The body of the request.
-    public var body: TransportBody
+    public var body: TransportBody {
+        get { content.value.body }
+        _modify { yield &content.value.body }
+    }
+
     /// The maximum time to establish a connection, including name lookup and TLS; `nil` uses the transport's default.
     /// ``URLSessionTransport`` ignores it.
-    public var connectTimeout: Duration? { didSet { connectTimeout = connectTimeout?.bounded } }
+    public var connectTimeout: Duration? {
+        get { content.value.connectTimeout }
+        set { content.value.connectTimeout = newValue?.bounded }
+    }
+
     /// The maximum time without progress, with millisecond precision; `nil` sets no limit.
     ///
     /// It limits three times: from the last byte of the request's body to the complete head, including interim
     /// responses; between two pieces of the body; and for all trailers, for which ``CurlTransport`` waits 10 seconds at
     /// most. Time in which the consumer does not read the body does not count.
-    public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
+    public var timeout: Duration? {
+        get { content.value.timeout }
+        set { content.value.timeout = newValue?.bounded }
+    }
+
     /// Whether the request must be sent on a new connection, for example after a 421 (RFC 9110 section 15.5.20), or if
     /// a reused connection brought no response. Only ``CurlTransport`` obeys it. ``URLSessionTransport`` and
     /// `HTTPClientTransport` ignore it, because their libraries choose the connection.
-    public var needsNewConnection = false
+    public var needsNewConnection: Bool {
+        get { content.value.needsNewConnection }
+        set { content.value.needsNewConnection = newValue }
+    }
+
     /// The request target (RFC 9112 section 3.2) that is sent byte for byte instead of that of ``url``; `nil` for the
     /// latter. Only ``CurlTransport`` obeys it.
-    package var target: String?
+    package var target: String? {
+        get { content.value.target }
+        set { content.value.target = newValue }
+    }
+
     /// The values of the secrets that were filled in, which are masked in messages.
-    var filledSecrets: [String] = []
+    var filledSecrets: [String] {
+        get { content.value.filledSecrets }
+        set { content.value.filledSecrets = newValue }
+    }
+
     /// Whether the response passes as it came: the transport requests no content coding of its own and removes none,
     /// and ``CurlTransport`` keeps the bytes of its fields.
-    package var passesCoding = false
+    package var passesCoding: Bool {
+        get { content.value.passesCoding }
+        set { content.value.passesCoding = newValue }
+    }
+
     /// Receives the interim responses before the final one, but for 100 and 101 (RFC 9110 section 15.2), as they
     /// arrive, on a thread of the transport; `nil` discards them. Only ``CurlTransport`` calls it.
-    package var onInterim: (@Sendable (InterimResponse) -> Void)?
+    package var onInterim: (@Sendable (InterimResponse) -> Void)? {
+        get { content.value.onInterim }
+        set { content.value.onInterim = newValue }
+    }
+
+    /// The changes for one attempt; none before.
+    var adaptation: Adaptation {
+        get { content.value.adaptation }
+        _modify { yield &content.value.adaptation }
+    }
 
     /// Creates a request; by default a GET without headers, body or time limits.
     public init(
@@ -47,12 +127,10 @@ public struct TransportRequest: Sendable {
         connectTimeout: Duration? = nil,
         timeout: Duration? = nil
     ) {
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.connectTimeout = connectTimeout?.bounded
-        self.timeout = timeout?.bounded
+        content = CopyOnWrite(
+            Content(
+                method: method, url: url, headers: headers, body: body, connectTimeout: connectTimeout?.bounded,
+                timeout: timeout?.bounded))
     }
 }
 

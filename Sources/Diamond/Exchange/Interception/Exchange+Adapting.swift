@@ -1,35 +1,22 @@
 import HTTPTypes
 
-/// The request of one attempt, with cookies, and as interceptors have changed it.
-struct AdaptedRequest: Sendable {
-    /// The request that is sent: for the rest, if the exchange continues a partial response.
-    var request: TransportRequest
-    /// Whether the request has credentials of an unknown user now.
-    var isPersonal = false
-    /// ``ReceivedResponse/adaptedHeaders``.
-    var adaptedHeaders: Set<String> = []
-    /// The cookie jar's number of removals when the request's cookies were read; `nil` without a cookie jar.
-    var removals: Int?
-    /// The part of the attempt's time that interceptors have spent.
-    var spent = Duration.zero
-}
-
 /// The changes that cookies and interceptors make to a request, and their effect on its response.
 extension Exchange {
     /// Returns a request with the jar's cookies for its URL, also after a redirect to another origin. A request with a
     /// `Cookie` header of its own gets no others.
     ///
     /// - Parameter request: the request of the options, or one for the rest of a response.
-    func withCookies(_ request: TransportRequest) -> AdaptedRequest {
-        guard let jar = environment.cookies else { return AdaptedRequest(request: request) }
+    func withCookies(_ request: TransportRequest) -> TransportRequest {
+        guard let jar = environment.cookies else { return request }
+        var adapted = request
         // Read before the cookies: if they are removed from now on, as at a logout, the response must not set them
         // again.
-        var adapted = AdaptedRequest(request: request, removals: jar.removals)
+        adapted.adaptation.removals = jar.removals
         guard request.headers[.cookie] == nil,
             let cookies = jar.field(for: request.url, of: options.identity, at: environment.date)
         else { return adapted }
-        adapted.request.headers.append(cookies)
-        adapted.isPersonal = options.identity == nil
+        adapted.headers.append(cookies)
+        adapted.adaptation.isPersonal = options.identity == nil
         return adapted
     }
 
@@ -37,23 +24,25 @@ extension Exchange {
     /// including those that interceptors add.
     ///
     /// - Parameter number: the number of the attempt, 1 for the first.
-    func adapted(_ outgoing: AdaptedRequest, number: Int) async throws(ConnectionError) -> AdaptedRequest {
+    func adapted(_ outgoing: TransportRequest, number: Int) async throws(ConnectionError) -> TransportRequest {
         let rules = options.rules
-        var request = try await environment.interceptors.adapt(outgoing.request, attempt: number)
-        let added = AddedCredentials(request, from: outgoing.request, rules: rules)
-        if options.isForeign { added.remove(from: &request, restoring: outgoing.request, rules: rules) }
+        var request = try await environment.interceptors.adapt(outgoing, attempt: number)
+        let added = AddedCredentials(request, from: outgoing, rules: rules)
+        if options.isForeign { added.remove(from: &request, restoring: outgoing, rules: rules) }
         // The response to a request whose credentials were removed is not for callers that send them.
         let isPersonal = added.hasRemoved || !added.isEmpty && (options.isForeign || options.identity == nil)
-        let headers = adaptedHeaders(request.headers, from: outgoing.request.headers, rules: rules)
-        var adapted = AdaptedRequest(request: request, isPersonal: outgoing.isPersonal)
-        if isRedirected(request, from: outgoing.request) {
+        let headers = adaptedHeaders(request.headers, from: outgoing.headers, rules: rules)
+        // An interceptor may have made another request.
+        request.adaptation = outgoing.adaptation
+        if isRedirected(request, from: outgoing) {
             request.headers[.cookie] = nil
-            adapted = withCookies(request)
+            request.adaptation.isPersonal = false
+            request = withCookies(request)
         }
-        adapted.removals = outgoing.removals
-        adapted.isPersonal = adapted.isPersonal || isPersonal
-        adapted.adaptedHeaders = headers
-        return adapted
+        request.adaptation.removals = outgoing.adaptation.removals
+        request.adaptation.isPersonal = request.adaptation.isPersonal || isPersonal
+        request.adaptation.headers = headers
+        return request
     }
 
     /// Whether an interceptor has changed the URL to one that other cookies of the jar are for.

@@ -28,7 +28,7 @@ final class Transfer: Sendable {
     }
 
     /// The request of the attempt, as cookies and interceptors have changed it.
-    let outgoing: AdaptedRequest
+    let request: TransportRequest
     /// The exchange before the attempt.
     let exchange: Exchange
     /// The number of the attempt.
@@ -39,21 +39,20 @@ final class Transfer: Sendable {
 
     /// - Parameter isHedge: whether another attempt is on the wire. Then nothing is recorded.
     init(
-        _ outgoing: AdaptedRequest,
+        _ request: TransportRequest,
         of exchange: Exchange,
         number: Int,
         isHedge: Bool,
         admission: CircuitBreaker.Admission
     ) {
-        self.outgoing = outgoing
+        self.request = request
         self.exchange = exchange
         self.number = number
         self.admission = admission
         recorder = isHedge ? nil : exchange.options.recorder
-        meter = TransferMeter(outgoing.request, clock: exchange.retryCoordinator.clock)
+        meter = TransferMeter(request, clock: exchange.retryCoordinator.clock)
     }
 
-    var request: TransportRequest { outgoing.request }
     var options: any ExchangeOptions { exchange.options }
     var environment: ExchangeEnvironment { exchange.environment }
     /// The partial response that is resumed.
@@ -61,9 +60,10 @@ final class Transfer: Sendable {
 
     /// Sends the request, and receives its response.
     ///
-    /// - Parameter headLimit: the limit for the time until the head is received; `nil` for none.
-    func completion(headLimit: ExchangeAttempt.Limit? = nil) async -> Completion {
-        let sentAt = environment.now()
+    /// - Parameters:
+    ///   - sentAt: the current time.
+    ///   - headLimit: the limit for the time until the head is received; `nil` for none.
+    func completion(sentAt: WallTime, headLimit: ExchangeAttempt.Limit? = nil) async -> Completion {
         do throws(TransportError) {
             let response =
                 if let headLimit { try await response(within: headLimit) } else {
@@ -71,7 +71,9 @@ final class Transfer: Sendable {
                 }
             let head = head(of: response, sentAt: sentAt)
             // Most bodies arrive together with the head, so that the transfer cannot break any more.
-            if let whole = wholeResponse(response.body, head: head) { return whole }
+            if case .none = resumed, let whole = arrivedResponse(response.body, head: head) {
+                return Completion(end: .received(whole, answered: head.status))
+            }
             return await receive(response.body, head: head)
         } catch {
             return Completion(end: .failed(error), partialResponse: resumed)
@@ -96,15 +98,15 @@ final class Transfer: Sendable {
     private func head(of response: TransportResponse, sentAt: WallTime) -> ReceivedResponse {
         meter.receiveHead(response, to: request)
         reportCoding(of: response)
-        if let removals = outgoing.removals {
+        if let removals = request.adaptation.removals {
             environment.cookies?.receive(
                 response.headers, from: request.url, of: options.identity, since: removals, at: environment.date)
         }
         return ReceivedResponse(
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
             receivedAt: environment.now(),
-            isPersonal: outgoing.isPersonal, adaptedHeaders: outgoing.adaptedHeaders, secrets: secrets(for: response),
-            isInSink: options.isForSink(response.status))
+            isPersonal: request.adaptation.isPersonal, adaptedHeaders: request.adaptation.headers,
+            secrets: secrets(for: response), isInSink: options.isForSink(response.status))
     }
 
     private func secrets(for response: TransportResponse) -> IndirectOptional<SecretValues> {
@@ -123,11 +125,6 @@ final class Transfer: Sendable {
             let coding = response.headers[.contentEncoding]
         else { return }
         options.activity.report(.unknownContentCoding(coding.printable, origin: options.origin))
-    }
-
-    private func wholeResponse(_ body: BodyStream, head: ReceivedResponse) -> Completion? {
-        guard case .none = resumed else { return nil }
-        return arrivedResponse(body, head: head).map { Completion(end: .received($0, answered: head.status)) }
     }
 
     private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
