@@ -24,19 +24,15 @@ extension Pipeline {
     }
 
     /// Exchanges a request for its caller alone, in the caller's task.
-    ///
-    /// - Parameter whenAdmitted: called when the permit is acquired.
-    func ownExchange(
-        _ plan: ExchangePlan,
-        whenAdmitted: () -> Void
-    ) async throws(ConnectionError) -> ExchangeOutcome {
+    @inline(never)
+    func ownExchange(_ plan: ExchangePlan, progress: HopProgress) async throws(ConnectionError) -> ExchangeOutcome {
         let caller = plan.context.caller
         var permit = try await admission.permit(for: plan, as: caller)
         guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
             return ExchangeOutcome(.superseded(isCounted: false))
         }
         try caller.sink?.open()
-        whenAdmitted()
+        countMiss(of: plan, progress: progress)
         return await exchange(plan, permit: &permit) { caller.receive($0) }
     }
 

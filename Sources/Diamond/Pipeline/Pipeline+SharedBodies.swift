@@ -5,20 +5,30 @@ import HTTPTypes
 extension Pipeline {
     /// Exchanges a request together with other callers, and passes the body to the caller's sink.
     ///
-    /// - Parameter whenJoined: called when there is an exchange to wait for.
     /// - Returns: the outcome; ``ExchangeOutcome/Ending/dismissed`` if the response is not for the caller.
     @inline(never)
     func streamedOutcome(
         of plan: ExchangePlan,
         for key: SharedStreamKey,
         into sink: any BodySink,
-        whenJoined: @escaping @Sendable () -> Void
+        progress: HopProgress
     ) async -> ExchangeOutcome {
-        let reader = SharedBodyReader(sink)
+        let joinedAt = plan.timeStart ?? time.clock.uptime()
+        return await streamedOutcome(of: plan, for: key, to: SharedBodyReader(sink), progress: progress)
+            .joined(at: joinedAt, by: plan)
+    }
+
+    private func streamedOutcome(
+        of plan: ExchangePlan,
+        for key: SharedStreamKey,
+        to reader: SharedBodyReader,
+        progress: HopProgress
+    ) async -> ExchangeOutcome {
         defer { reader.leave() }
         // Canceled at the end of this function, if it is not awaited: the caller then leaves the exchange.
-        async let outcome = sharing.outcome(for: key, plan: plan, reader: reader, whenJoined: whenJoined) {
-            [self] flight in
+        async let outcome = sharing.outcome(
+            for: key, plan: plan, reader: reader, whenJoined: { [self] in countMiss(of: plan, progress: progress) }
+        ) { [self] flight in
             await streamedExchange(plan, for: flight)
         }
         guard let body = await reader.body else {

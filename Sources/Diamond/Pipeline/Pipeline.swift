@@ -106,7 +106,8 @@ final class Pipeline: Sendable {
         guard caller.handler == nil, exchangeEnvironment.interceptors.isEmpty else {
             return try await handled(response, by: caller)
         }
-        response.facts.decoder = exchangeEnvironment.decoder
+        // That of a server has the decoder, and is not copied to set it again.
+        if response.facts.decoder == nil { response.facts.decoder = exchangeEnvironment.decoder }
         return response
     }
 
@@ -213,34 +214,41 @@ final class Pipeline: Sendable {
                 parent: parent)
             // A caller whose time is up joins no exchange.
             let limit = try ownTime(for: plan, progress: progress)
-            let joinedAt = plan.timeStart ?? time.clock.uptime()
-            // A function, because a closure would be allocated for every exchange.
-            @Sendable func countMiss() { self.countMiss(of: plan, progress: progress) }
-            guard !progress.isAlone else { return try await ownExchange(plan, whenAdmitted: countMiss) }
-            if let sink = context.caller.sink {
-                guard limit == nil, let key = sharing.streamKey(of: plan) else {
-                    return try await ownExchange(plan, whenAdmitted: countMiss)
-                }
-                return await streamedOutcome(of: plan, for: key, into: sink, whenJoined: countMiss)
-                    .joined(at: joinedAt, by: plan)
+            if !progress.isAlone, let key = sharing.key(of: plan) {
+                return await sharedOutcome(of: plan, for: key, within: limit, progress: progress)
             }
-            guard let key = sharing.key(of: plan) else {
-                return try await ownExchange(plan, whenAdmitted: countMiss)
+            if !progress.isAlone, limit == nil, let sink = context.caller.sink, let key = sharing.streamKey(of: plan) {
+                return await streamedOutcome(of: plan, for: key, into: sink, progress: progress)
             }
-            let run = context.caller.run
-            run?.setWaiting(true)
-            defer { run?.setWaiting(false) }
-            var receive: (@Sendable (ExchangeEvent) -> Void)?
-            if let run { receive = { run.receive($0) } }
-            let outcome = await sharing.outcome(
-                of: sharing.exchanges, for: key, plan: plan, within: limit, onEvent: receive, whenJoined: countMiss
-            ) { [self] flight in
-                await sharedExchange(plan, for: flight, report: flight.receive)
-            }
-            return outcome.joined(at: joinedAt, by: plan)
+            return try await ownExchange(plan, progress: progress)
         } catch {
             return ExchangeOutcome(error)
         }
+    }
+
+    /// Exchanges a request together with other callers.
+    ///
+    /// - Parameter limit: the caller's own time limit; `nil` if that of the exchange suffices.
+    @inline(never)
+    private func sharedOutcome(
+        of plan: ExchangePlan,
+        for key: SharedExchangeKey,
+        within limit: ExchangeSharing.OwnTime?,
+        progress: HopProgress
+    ) async -> ExchangeOutcome {
+        let joinedAt = plan.timeStart ?? time.clock.uptime()
+        let run = plan.context.caller.run
+        run?.setWaiting(true)
+        defer { run?.setWaiting(false) }
+        var receive: (@Sendable (ExchangeEvent) -> Void)?
+        if let run { receive = { run.receive($0) } }
+        let outcome = await sharing.outcome(
+            of: sharing.exchanges, for: key, plan: plan, within: limit, onEvent: receive,
+            whenJoined: { countMiss(of: plan, progress: progress) }
+        ) { [self] flight in
+            await sharedExchange(plan, for: flight, report: flight.receive)
+        }
+        return outcome.joined(at: joinedAt, by: plan)
     }
 
     /// Returns the caller's own time limit for a shared exchange; `nil` if that of the exchange suffices.

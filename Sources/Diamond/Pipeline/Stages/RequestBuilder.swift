@@ -26,12 +26,24 @@ final class RequestBuilder: Sendable {
         timeStart: EngineTime?,
         parent: ActivityInterval.ID?
     ) async throws(ConnectionError) -> ExchangePlan {
-        guard context.resolved.hasNamedSecrets else {
-            _ = try time.rest(of: context.resolved, since: timeStart)
-            return ExchangePlan(
-                context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
-                request: try transportRequest(for: context, revalidation, wire: context.wire))
+        guard !context.resolved.hasNamedSecrets else {
+            return try await planWithSecrets(
+                for: context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent)
         }
+        _ = try time.rest(of: context.resolved, since: timeStart)
+        return ExchangePlan(
+            context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
+            request: try transportRequest(for: context, revalidation, wire: context.wire))
+    }
+
+    @inline(never)
+    private func planWithSecrets(
+        for context: RequestContext,
+        _ revalidation: Revalidation,
+        mayBeSuperseded: Bool,
+        timeStart: EngineTime?,
+        parent: ActivityInterval.ID?
+    ) async throws(ConnectionError) -> ExchangePlan {
         let left = try time.left(of: context.resolved, since: timeStart)
         // Counted before the secrets are filled in.
         let count = refreshes?.count ?? 0
