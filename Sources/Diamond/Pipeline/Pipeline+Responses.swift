@@ -163,11 +163,10 @@ extension Pipeline {
 }
 
 extension Response {
-    /// The response, whose status says that it was stored.
-    fileprivate func storing(_ stored: StoredResponse, for context: RequestContext) -> Response {
-        var response = self
-        response.cacheStatus = CacheStatus(
+    /// The response, whose status says that it was stored. It is consumed, so that its only owner changes it in place.
+    fileprivate consuming func storing(_ stored: StoredResponse, for context: RequestContext) -> Response {
+        cacheStatus = CacheStatus(
             storing: stored, maxAge: context.policy.maxAge?.milliseconds, forwardStatus: cacheStatus?.forwardStatus)
-        return response
+        return self
     }
 }

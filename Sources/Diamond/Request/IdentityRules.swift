@@ -36,7 +36,8 @@ public struct IdentityRules: Hashable, Sendable {
 
     /// Returns the combined rules.
     func union(_ other: IdentityRules) -> IdentityRules {
-        IdentityRules(
+        guard !other.isEmpty else { return self }
+        return IdentityRules(
             ignoring: ignoring + other.ignoring,
             nonSelecting: nonSelecting + other.nonSelecting,
             secrets: secrets + other.secrets

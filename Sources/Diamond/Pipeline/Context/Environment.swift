@@ -43,7 +43,7 @@ struct Environment: Sendable {
             throw ConnectionError(RequestError(error))
         }
         if try !scopedDefaults.get().isEmpty { try addDefaults(to: &request) }
-        let excludesType = request.hasOwnContentType && headers.contains(.contentType)
+        let excludesType = headers.contains(.contentType) && request.hasOwnContentType
         // Requests without headers share the storage of these.
         if request.headers.isEmpty, !headers.isEmpty, !excludesType { return request.headers = headers }
         // One assignment, because a request discards its resolved form with each change.

@@ -3,7 +3,10 @@ import HTTPTypes
 /// An exchange that may be on the wire: its plan, and all that its attempts and the storing of its response need.
 final class AdmittedExchange: ExchangeOptions {
     let plan: ExchangePlan
-    private let sendPosition: SendPosition
+    /// The position in the log of invalidations at which the request is sent.
+    let position: LogPosition
+    /// ``CacheEntry/knownChange`` of the response.
+    let knownChange: Int64?
     /// The start of the request's time, by the exchange clock.
     let timeStart: EngineTime
     /// Records the body for the cache; `nil` if it is never stored.
@@ -33,7 +36,8 @@ final class AdmittedExchange: ExchangeOptions {
     ) throws(ConnectionError) {
         let context = plan.context
         self.plan = plan
-        sendPosition = position
+        self.position = position.position
+        knownChange = position.knownChange
         self.timeStart = timeStart
         receive = report
         self.admission = admission
@@ -47,10 +51,6 @@ final class AdmittedExchange: ExchangeOptions {
     }
 
     var context: RequestContext { plan.context }
-    /// The position in the log of invalidations at which the request is sent.
-    var position: LogPosition { sendPosition.position }
-    /// ``CacheEntry/knownChange`` of the response.
-    var knownChange: Int64? { sendPosition.knownChange }
 
     // MARK: For the attempts
 

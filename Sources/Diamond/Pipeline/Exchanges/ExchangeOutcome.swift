@@ -32,7 +32,7 @@ struct ExchangeOutcome: Sendable {
     /// Returns the outcome for a caller that has joined at a time.
     ///
     /// - Parameter plan: the caller's own plan.
-    func joined(at time: EngineTime, by plan: ExchangePlan) -> ExchangeOutcome {
+    consuming func joined(at time: EngineTime, by plan: ExchangePlan) -> ExchangeOutcome {
         let isCollapsed = self.plan != nil && self.plan !== plan
         return ExchangeOutcome(
             isCollapsed ? ending.collapsed : ending, startedAt: startedAt,
@@ -50,14 +50,19 @@ struct ExchangeOutcome: Sendable {
     init(_ error: ConnectionError) { self.init(.failure(error)) }
 }
 
+// Consuming, so that a response whose only owner is the ending is changed in place.
 extension ExchangeOutcome.Ending {
     /// The ending, whose response has the reason why its request was sent.
-    func forwarded(for reason: CacheStatus.ForwardReason?) -> Self {
-        guard case .response(var response) = self, let reason else { return self }
-        var status = response.cacheStatus ?? CacheStatus()
-        status.forwardReason = reason
-        response.cacheStatus = status
-        return .response(response)
+    consuming func forwarded(for reason: CacheStatus.ForwardReason?) -> Self {
+        guard let reason else { return self }
+        switch consume self {
+        case .response(var response):
+            var status = response.cacheStatus ?? CacheStatus()
+            status.forwardReason = reason
+            response.cacheStatus = status
+            return .response(response)
+        case let other: return other
+        }
     }
 
     /// The ending for a caller whose request was not sent, because an equal one was under way.

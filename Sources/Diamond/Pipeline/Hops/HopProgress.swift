@@ -73,7 +73,12 @@ struct HopProgress: Sendable {
     ///   - now: the time now, by the exchange clock.
     ///   - isTimed: whether the policy limits the time of an attempt, or the whole time.
     ///   - hasDeadline: whether the policy limits the whole time.
-    mutating func next(after outcome: ExchangeOutcome, now: EngineTime, isTimed: Bool, hasDeadline: Bool) -> Next {
+    mutating func next(
+        after outcome: ExchangeOutcome,
+        now: @autoclosure () -> EngineTime,
+        isTimed: Bool,
+        hasDeadline: Bool
+    ) -> Next {
         switch outcome.ending {
         case .response(let response): return .settle(.success(response))
         case .failure(let error):
@@ -81,6 +86,7 @@ struct HopProgress: Sendable {
             else {
                 return .settle(.failure(error))
             }
+            let now = now()
             deadlineExtension = Extension(
                 deadline: now + outcome.lateness, error: error, timeStart: outcome.timeStart ?? now)
         case .unreadable(let error):

@@ -21,12 +21,9 @@ extension CacheLookup {
         }
     }
 
-    /// Whether a part of the response that a request selects is stored, whatever bytes it has.
-    func hasPart(of context: RequestContext) -> Bool { identityOfPart(for: context) != nil }
-
     /// Returns the identity under which a part of the response that a request selects is stored, whatever bytes it has:
     /// that of the request or of a variant. `nil` if there is no part.
-    private func identityOfPart(for context: RequestContext) -> ResolvedRequest.Identity? {
+    func identityOfPart(for context: RequestContext) -> ResolvedRequest.Identity? {
         guard let cache, cache.mayHavePartialBodies, let identity = context.identity else { return nil }
         return selected(by: identity, of: context.wire) { identity in
             if let index = cache.find(identity, for: kind), index.flags.contains(.variants) {

@@ -208,7 +208,7 @@ struct CacheLookup: Sendable {
 
     /// Returns the reason why no stored response was found. By the keys of an app, another header is another key.
     private func missReason(for context: RequestContext) -> CacheStatus.ForwardReason {
-        guard !hasPart(of: context) else { return .partial }
+        guard identityOfPart(for: context) == nil else { return .partial }
         guard rules.preset == .http, let identity = context.identity else { return .miss }
         guard let found = cache?.peek(identity.key, request: identity.canonicalForm), found.isOf(kind) else {
             return .uriMiss

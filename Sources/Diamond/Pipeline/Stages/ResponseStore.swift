@@ -66,7 +66,7 @@ final class ResponseStore: Sendable {
             acceptsCoding: !isGateway || context.wire.headers.accepts(codingOf: response),
             secrets: secrets(of: context), passesCoding: isGateway,
             keepsCookies: environment.gateway?.keepsCookies ?? false,
-            selection: selection(context, adapted: adapted))
+            selection: { [self] in part(of: $0, inSelectionBy: context, adapted: adapted) })
     }
 
     /// Whether a request has credentials in its fields, also if an interceptor has added them.
@@ -86,16 +86,20 @@ final class ResponseStore: Sendable {
 
     /// Returns the part of a header in the selection of a response. Its value is unknown if an interceptor has changed
     /// it, a jar adds it, or a secret is filled in. `Cookie` is not part of the key if an identity replaces it.
-    private func selection(_ context: RequestContext, adapted: Set<String>) -> (String) -> VariantFields.Selection {
+    ///
+    /// - Parameter name: the name in lower case.
+    private func part(
+        of name: String,
+        inSelectionBy context: RequestContext,
+        adapted: Set<String>
+    ) -> VariantFields.Selection {
         let request = context.wire
-        let rules = environment.rules.adding(request)
-        let filled = Set(request.namedCredentials.compactMap(\.headerName?.canonicalName))
-        let isCookieFromJar = hasCookies && request.headers[.cookie] == nil
-        return { name in
-            if adapted.contains(name) || name == "cookie" && isCookieFromJar { return .unknown }
-            if rules.isSelecting(name), name != "cookie" || !request.replacesCredentials { return .key }
-            return filled.contains(name) ? .unknown : .value
-        }
+        let isFromJar = name == "cookie" && hasCookies && request.headers[.cookie] == nil
+        guard !isFromJar, !adapted.contains(name) else { return .unknown }
+        let isSelecting = environment.rules.adding(request).isSelecting(name)
+        if isSelecting, name != "cookie" || !request.replacesCredentials { return .key }
+        let isFilled = request.namedCredentials.contains { $0.headerName?.canonicalName == name }
+        return isFilled ? .unknown : .value
     }
 
     /// Whether a response is a candidate for the cache. A server error does not replace a successful response (RFC 9111
