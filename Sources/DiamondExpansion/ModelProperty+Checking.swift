@@ -36,7 +36,7 @@ extension ModelProperty {
         if let element = elementName, model.modelNames.contains(element) {
             return complain(.modelArray(element), at: binding, .makeCollection(self, of: element))
         }
-        if typeName == model.name, !isCollection { return complain(.recursive(plainName, model.name), at: binding) }
+        if typeName == model.name, !isCollection { return complain(.recursive(plainName, of: model.name), at: binding) }
         guard let optional = binding.typeAnnotation?.type, let wrapped = optional.wrapped, !attributes.isNullable
         else { return nil }
         let fixes = [FixIt.markNullable(declaration), .unwrap(binding, to: wrapped)].compactMap { $0 }

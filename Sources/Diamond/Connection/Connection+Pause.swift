@@ -21,7 +21,10 @@ extension Connection {
     public func pause() {
         performInCore(notifyingKVO: false) { core in
             // Computed under the same lock: a dependency may have just updated the request.
-            core.life.pause(isRepeatable: isRepeatable(core))
+            let request = core.updatedRequest.value ?? request
+            let policy = request.retry ?? core.registry?.pipeline.time.retry ?? .default
+            let isRepeatable = RetryableRequest(request.method, headers: request.headers).isRepeatable(by: policy)
+            return core.life.pause(isRepeatable: isRepeatable)
         }
     }
 
@@ -33,18 +36,4 @@ extension Connection {
 
     /// Whether ``pause()`` holds the connection, or its lane is paused.
     func isHeld(by lanes: Lanes) -> Bool { isPaused || lanes.isPaused(request.lane) }
-
-    /// Returns whether the request may be sent again.
-    private func isRepeatable(_ core: Core) -> Bool {
-        (core.updatedRequest.value ?? request).isRepeatable(by: core.registry?.pipeline.time.retry ?? .default)
-    }
-}
-
-extension Request {
-    /// Returns whether the request can be sent twice without harm.
-    ///
-    /// - Parameter policy: the engine's policy, for a request that has none.
-    fileprivate func isRepeatable(by policy: RetryPolicy) -> Bool {
-        RetryableRequest(method, headers: headers).isRepeatable(by: retry ?? policy)
-    }
 }

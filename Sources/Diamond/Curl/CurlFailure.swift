@@ -45,13 +45,10 @@ enum CurlFailure {
     }
 
     static func timedOut(_ transfer: CurlTransfer) -> TransportError {
+        if !transfer.hasBegun { return error(.timedOut, reason: lateConnection, transfer: transfer) }
         if transfer.isInTrailers { return error(.timedOut, reason: lateTrailers, transfer: transfer) }
         let reason = HeadLimit.timeoutMessage(transfer.request.timeout, isInHead: !transfer.hasHead)
         return error(.timedOut, reason: reason, transfer: transfer)
-    }
-
-    static func notConnected(_ transfer: CurlTransfer) -> TransportError {
-        error(.timedOut, reason: lateConnection, transfer: transfer)
     }
 
     static func closed(_ transfer: CurlTransfer) -> TransportError {

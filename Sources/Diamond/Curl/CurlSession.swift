@@ -192,9 +192,7 @@ final class CurlSession {
                 nextDeadline = min(nextDeadline, deadline)
                 continue
             }
-            end(
-                transfer,
-                with: transfer.hasBegun ? CurlFailure.timedOut(transfer) : CurlFailure.notConnected(transfer))
+            end(transfer, with: CurlFailure.timedOut(transfer))
         }
     }
 

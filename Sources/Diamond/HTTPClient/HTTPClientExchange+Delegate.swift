@@ -28,7 +28,7 @@ extension HTTPClientExchange: HTTPClientResponseDelegate {
         recordProgress()
         isRedirected = false
         if head.status == .switchingProtocols {
-            fail(HTTPClientFailure.switchedProtocols)
+            fail(.badResponse("the server switched to a protocol that was not requested"))
         } else if !isOver {
             receive(HTTPClientHead(head))
         }

@@ -115,16 +115,22 @@ final class HTTPClientExchange: @unchecked Sendable {
     }
 
     func receive(_ head: HTTPClientHead) {
-        guard var fields = head.fields else { return fail(HTTPClientFailure.invalidField) }
+        guard var fields = head.fields else {
+            return fail(.badResponse("the server sent a field with an invalid name"))
+        }
         isBodyless = !request.mayHaveBody(status: head.status)
-        guard isBodyless || !fields.hasUnrequestedTransferCoding else { return fail(HTTPClientFailure.transferCoding) }
+        guard isBodyless || !fields.hasUnrequestedTransferCoding else {
+            return fail(.badResponse("the server sent a transfer coding that was not requested"))
+        }
         if setup.isDecoded, let decoder = ContentDecoder(fields, of: request) {
             if !isBodyless { self.decoder = decoder }
             fields = fields.withoutCoding
         } else if setup.isDecodedByClient, head.isCodedForClient {
             fields = fields.withoutCoding
         }
-        guard let response = head.response(headers: fields, body: pipe) else { return fail(HTTPClientFailure.noStatus) }
+        guard let response = head.response(headers: fields, body: pipe) else {
+            return fail(.badResponse("the server sent no valid status"))
+        }
         hasHead = true
         pendingResponse.resolve(.success(response))
     }
@@ -160,7 +166,7 @@ final class HTTPClientExchange: @unchecked Sendable {
         guard let limit = request.connectTimeout else { return }
         connectTimer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in
             guard !pendingResponse.isSent, !isOver else { return }
-            fail(HTTPClientFailure.notConnected(self))
+            fail(HTTPClientFailure.timedOut(self))
         }
     }
 

@@ -27,38 +27,18 @@ enum HTTPClientFailure {
     }
 
     static func timedOut(_ exchange: HTTPClientExchange) -> TransportError {
-        let reason = HeadLimit.timeoutMessage(exchange.request.timeout, isInHead: Stage(exchange) == .sent)
+        let stage = Stage(exchange)
+        let reason =
+            stage == .connecting
+            ? lateConnection : HeadLimit.timeoutMessage(exchange.request.timeout, isInHead: stage == .sent)
         return error(.timedOut, reason: reason, exchange: exchange)
-    }
-
-    static func notConnected(_ exchange: HTTPClientExchange) -> TransportError {
-        error(.timedOut, reason: lateConnection, exchange: exchange)
     }
 
     static func closed(isSent: Bool) -> TransportError {
         TransportError(.closed, "the transport was closed: make a new engine", serverMayHaveActed: isSent)
     }
 
-    static let switchedProtocols = TransportError(
-        .badResponse,
-        "the server switched to a protocol that was not requested: check that it speaks HTTP",
-        serverMayHaveActed: true
-    )
-
-    static let transferCoding = TransportError(
-        .badResponse,
-        "the server sent a transfer coding that was not requested: check that it speaks HTTP",
-        serverMayHaveActed: true
-    )
-
     static let chunks = TransportError(.badResponse, ChunkOverhead.reason, serverMayHaveActed: true)
-
-    static let invalidField = TransportError(
-        .badResponse, "the server sent a field with an invalid name: check that it speaks HTTP",
-        serverMayHaveActed: true)
-
-    static let noStatus = TransportError(
-        .badResponse, "the server sent no valid status: check that it speaks HTTP", serverMayHaveActed: true)
 
     static let followsRedirects = TransportError(
         .other,

@@ -101,6 +101,11 @@ public struct TransportError: MessageError, Sendable {
         self.init(.bodyTooLarge, message, serverMayHaveActed: true)
     }
 
+    /// Creates the error for a response that is not HTTP.
+    static func badResponse(_ mistake: String) -> TransportError {
+        TransportError(.badResponse, "\(mistake): check that it speaks HTTP", serverMayHaveActed: true)
+    }
+
     static func cancelled(serverMayHaveActed isSent: Bool) -> TransportError {
         TransportError(.cancelled, "the request was canceled", serverMayHaveActed: isSent)
     }

@@ -81,7 +81,9 @@ final class URLSessionExchange: Sendable {
             return fail(.badResponse, message: "the server switched to another protocol")
         }
         guard !isInterim else { return }
-        guard let head = URLSessionResponse.head(of: response) else { return fail(URLSessionResponse.invalidField) }
+        guard let head = URLSessionResponse.head(of: response) else {
+            return fail(.badResponse("the server sent a field with an invalid name"))
+        }
         let hasBody = request.mayHaveBody(status: response.statusCode)
         let length = hasBody ? head.headers[.contentLength].flatMap { Int64($0) } : nil
         guard progress.withLock({ $0.receiveHead(expecting: length) }) else { return }

@@ -30,8 +30,6 @@ enum URLSessionResponse {
     // A blank before the colon is removed (RFC 9112 section 5.1).
     private static func trimmed(_ name: String) -> String { name.trimmingCharacters(in: .whitespaces) }
 
-    static let invalidField = badResponse("the server sent a field with an invalid name: check that it speaks HTTP")
-
     /// Whether Foundation removes the coding of the body.
     private static func isDecoded(_ headers: HTTPFields) -> Bool {
         ContentCoding.known(in: headers) != nil || headers[.contentEncoding]?.lowercased() == "br"
@@ -40,23 +38,20 @@ enum URLSessionResponse {
     /// Returns the error for a body that cannot be read; `nil` for any other.
     static func refusal(of response: HTTPURLResponse, headers: HTTPFields) -> TransportError? {
         if headers.hasUnrequestedTransferCoding {
-            return badResponse("the server sent a transfer coding that was not requested: check that it speaks HTTP")
+            return .badResponse("the server sent a transfer coding that was not requested")
         }
         #if canImport(FoundationNetworking)
         let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? ""
         let isEmpty = response.value(forHTTPHeaderField: "Content-Length") == "0"
         guard !isEmpty, !coding.listElements.allSatisfy(["", "identity", "none"].contains) else { return nil }
         let name = "Content-Encoding \(String(coding.prefix(40)).printable)"
-        return badResponse(
+        let message =
             "the server sent a body with \(name), whose end URLSession does not report on Linux: "
-                + "have it send the coding identity, or use the transport over libcurl")
+            + "have it send the coding identity, or use the transport over libcurl"
+        return TransportError(.badResponse, message, serverMayHaveActed: true)
         #else
         return nil
         #endif
-    }
-
-    private static func badResponse(_ message: String) -> TransportError {
-        TransportError(.badResponse, message, serverMayHaveActed: true)
     }
 
     static func failure(_ error: any Error) -> TransportError {

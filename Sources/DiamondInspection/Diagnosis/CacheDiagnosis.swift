@@ -40,7 +40,7 @@ package struct CacheDiagnosis: Sendable {
     package init(of store: Store) {
         self.store = store
         directory = File(store.directory.path, name: store.directory.path)
-        files = ["", "-wal", "-shm"].compactMap { File(store.cachePath + $0, name: "cache.sqlite\($0)") }
+        files = .all(of: store.cachePath, named: "cache.sqlite")
         setAside = store.setAside.compactMap { File($0.path, name: $0.lastPathComponent) }
         do throws(CacheError) { try read() } catch { failure = error }
     }
@@ -82,10 +82,10 @@ package struct CacheDiagnosis: Sendable {
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.cachePath) }
 
     /// The number of bytes of the write-ahead log.
-    package var logBytes: Int64 { files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0 }
+    var logBytes: Int64 { files.logBytes }
 
     /// The number of pages in the log, including pages that are already checkpointed.
-    package var logPages: Int64 { settings.map { max(0, logBytes - 32) / ($0.pageSize + 24) } ?? 0 }
+    package var logPages: Int64 { files.logPages(of: settings?.pageSize) }
 
     /// The number of pages from which the log is checkpointed.
     package static var logThreshold: Int64 { Int64(DiamondSchema.cache.checkpointLength) }
@@ -97,6 +97,18 @@ extension CacheDiagnosis.File {
         let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
         self.init(name: name, bytes: (attributes[.size] as? NSNumber)?.int64Value ?? 0, mode: mode & 0o777)
     }
+}
+
+extension [CacheDiagnosis.File] {
+    /// Returns the files of a database that exist: the file itself, its log, and the index of that.
+    static func all(of path: String, named name: String) -> Self {
+        ["", "-wal", "-shm"].compactMap { CacheDiagnosis.File(path + $0, name: name + $0) }
+    }
+
+    var logBytes: Int64 { first { $0.name.hasSuffix("-wal") }?.bytes ?? 0 }
+
+    /// Returns the number of pages in the log, without its header and those of the pages.
+    func logPages(of pageSize: Int64?) -> Int64 { pageSize.map { Swift.max(0, logBytes - 32) / ($0 + 24) } ?? 0 }
 }
 
 extension CacheTable.Settings {

@@ -35,12 +35,10 @@ package struct ReplayDiagnosis: Sendable {
     init?(of store: Store, clock: ReplayClock) {
         self.store = store
         clockReading = clock.reading
-        files = ["", "-wal", "-shm"].compactMap {
-            CacheDiagnosis.File(store.replayPath + $0, name: "replay.sqlite\($0)")
-        }
+        files = .all(of: store.replayPath, named: "replay.sqlite")
         do throws(ReplayError) {
             guard try store.hasQueue() else { return nil }
-            try inspect()
+            try read()
         } catch {
             failure = error
         }
@@ -50,21 +48,18 @@ package struct ReplayDiagnosis: Sendable {
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.replayPath) }
 
     /// The pages in the log, which a copy of the file alone may lack.
-    package var logPages: Int64 {
-        let bytes = files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0
-        return settings.map { max(0, bytes - 32) / ($0.pageSize + 24) } ?? 0
-    }
+    package var logPages: Int64 { files.logPages(of: settings?.pageSize) }
 
-    private mutating func inspect() throws(ReplayError) {
-        do throws(SQLiteError) { try read() } catch { throw ReplayError(error) }
-    }
-
-    private mutating func read() throws(SQLiteError) {
-        self = try SQLiteDatabase.inspect(at: store.replayPath, configuration: store.replaySchema) {
-            (connection) throws(SQLiteError) in
-            var diagnosis = self
-            try diagnosis.read(connection)
-            return diagnosis
+    private mutating func read() throws(ReplayError) {
+        do throws(SQLiteError) {
+            self = try SQLiteDatabase.inspect(at: store.replayPath, configuration: store.replaySchema) {
+                (connection) throws(SQLiteError) in
+                var diagnosis = self
+                try diagnosis.read(connection)
+                return diagnosis
+            }
+        } catch {
+            throw ReplayError(error)
         }
     }
 

@@ -1,23 +1,17 @@
 import Diamond
 
 extension CollectionCore {
-    /// Merges the elements of an array into the models with their ids, and adds elements with new ids at the end.
+    /// Merges the elements of an array into the models with their ids, and adds elements with new ids: at the end, or at
+    /// the top.
     ///
     /// Elements that fail are added to `rejected`. They replace earlier ones for the same objects.
-    func upsert(_ values: [JSONItem]) {
+    func upsert(_ values: [JSONItem], atTop isAtTop: Bool = false) {
         var seen = Set<ModelID>(minimumCapacity: values.count)
+        let isFirst = { (id: ModelID, _: Int) in seen.insert(id).inserted }
         reading {
             removeRejections(of: values)
-            confirmMembership(of: merge(values[...]) { id, _ in seen.insert(id).inserted })
-        }
-    }
-
-    /// Merges like ``upsert(_:)``, but adds elements with new ids at the top.
-    func upsertAtTop(_ values: [JSONItem]) {
-        var seen = Set<ModelID>(minimumCapacity: values.count)
-        reading {
-            removeRejections(of: values)
-            confirmMembership(of: mergeAtTop(values[...]) { id, _ in seen.insert(id).inserted })
+            let merge = isAtTop ? mergeAtTop : merge
+            confirmMembership(of: merge(values[...], isFirst))
         }
     }
 

@@ -147,7 +147,8 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
     public func changes() -> some AsyncSequence<ChangeSet<Object>, Never> {
         EventSequence { buffer in
             core.didObservers.add(
-                { [weak buffer] in buffer?.append(ChangeSet(core: $0)) }, finish: { [weak buffer] in buffer?.finish() })
+                { [weak buffer] in buffer?.append(ChangeSet(core: $0)) },
+                finish: { [weak buffer] in buffer?.signal.continuation.finish() })
         }
     }
 }

@@ -11,20 +11,14 @@ struct EventSequence<Element>: AsyncSequence {
 
     /// The events that the consumer has not read yet.
     final class Buffer {
-        private var waiting = FIFOQueue<Element>()
-        private let signal = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        var waiting = FIFOQueue<Element>()
+        let signal = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         var token: ObserverToken?
 
         func append(_ element: Element) {
             waiting.append(element)
             signal.continuation.yield()
         }
-
-        func finish() { signal.continuation.finish() }
-
-        func popFirst() -> Element? { waiting.popFirst() }
-
-        var signals: AsyncStream<Void> { signal.stream }
     }
 
     init(_ observe: (Buffer) -> ObserverToken) {
@@ -40,12 +34,12 @@ struct EventSequence<Element>: AsyncSequence {
 
         init(buffer: Buffer) {
             self.buffer = buffer
-            signals = buffer.signals.makeAsyncIterator()
+            signals = buffer.signal.stream.makeAsyncIterator()
         }
 
         mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while true {
-                if let element = buffer.popFirst() { return element }
+                if let element = buffer.waiting.popFirst() { return element }
                 guard await signals.next(isolation: actor) != nil else { return nil }
             }
         }

@@ -32,7 +32,7 @@ extension Model {
         EventSequence { [observers] buffer in
             observers.add(
                 { [weak buffer] event in element(event).map { buffer?.append($0) } },
-                finish: { [weak buffer] in buffer?.finish() })
+                finish: { [weak buffer] in buffer?.signal.continuation.finish() })
         }
     }
 

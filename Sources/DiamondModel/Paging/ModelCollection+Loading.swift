@@ -143,7 +143,7 @@ extension CollectionCore {
         switch place {
         case .all: replaceAll(with: page.content)
         case .end: upsert(page.content)
-        case .top: upsertAtTop(page.content)
+        case .top: upsert(page.content, atTop: true)
         }
     }
 

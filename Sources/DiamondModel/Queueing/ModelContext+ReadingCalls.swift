@@ -68,7 +68,7 @@ extension ModelContext {
                 show(current.filter { shown.contains($0.job.id) }, on: model)
             }
             let earlier = self.calls(of: model, in: old)
-            for call in earlier where !call.isAnswered && !calls.contains(call.job.id) { confirm(call, of: model) }
+            for call in earlier where !call.isAnswered && calls[call.job.id] == nil { confirm(call, of: model) }
             let (before, now) = (earlier.state, current.state)
             let isToggled = isAlways || (before == nil) != (now == nil)
             if isToggled || now.map({ !$0.isSame(as: before) }) ?? false {

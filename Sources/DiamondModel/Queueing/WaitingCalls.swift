@@ -27,8 +27,6 @@ struct WaitingCalls {
 
     subscript(job: ReplayJob.ID) -> Call? { calls[job] }
 
-    func contains(_ job: ReplayJob.ID) -> Bool { calls[job] != nil }
-
     /// The calls in the order in which they were added.
     var all: [Call] { calls.values.sorted { $0.job.id < $1.job.id } }
 

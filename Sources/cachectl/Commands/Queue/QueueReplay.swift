@@ -45,8 +45,6 @@ struct QueueReplay: AsyncParsableCommand {
         transform: Limit.init(argument:))
     var limit: Limit?
 
-    private var place: StoreOptions { store }
-
     func validate() throws {
         guard width ?? 1 > 0 else { throw ValidationError("--width must be 1 or more") }
         guard dryRun || limit == nil else {
@@ -59,7 +57,7 @@ struct QueueReplay: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let queue = try place.openQueue()
+        let queue = try store.openQueue()
         guard dryRun else { return try await send() }
         let identities: ReplaySelection.Identities = identity.isEmpty ? .all : .only(Set(identity))
         let limit = limit?.count ?? 50
@@ -119,7 +117,7 @@ struct QueueReplay: AsyncParsableCommand {
     private func run(
         _ replayer: Replayer, with engine: Engine, messages: UniqueMessages
     ) async -> Replayer.Summary {
-        let isJSON = place.json
+        let isJSON = store.json
         let isWatching = watch
         let observation = engine.activity.observe { event in
             if case .queueFailed(let reason) = event { messages.print(reason) }
@@ -154,7 +152,7 @@ struct QueueReplay: AsyncParsableCommand {
 
     private func show(_ summary: Replayer.Summary, counts: [ReplayState: Int]) {
         let counts = CountsForm(counts)
-        guard !place.json else {
+        guard !store.json else {
             let form: JSONObject = [
                 "finished": summary.finished, "postponed": summary.postponed, "dead": summary.dead,
                 "needsReview": summary.needsReview, "counts": counts,
@@ -176,9 +174,9 @@ struct QueueReplay: AsyncParsableCommand {
     private func show(_ plan: ReplayPlan, of queue: ReplayQueue) throws(ReplayError) {
         var jobs: [ReplayJob] = []
         for id in plan.sent { if let job = try queue.job(id) { jobs.append(job) } }
-        guard !place.json else { return Output.json(plan.form(sending: jobs)) }
+        guard !store.json else { return Output.json(plan.form(sending: jobs)) }
         let now = Date()
-        for line in plan.lines(in: place) { Output.line(line.printable) }
+        for line in plan.lines(in: store) { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
             Output.lines("\n\(title)")
             var table = JobRow.table
