@@ -14,12 +14,13 @@ extension Cache {
         after cursor: CacheCursor? = nil,
         limit: Int
     ) throws(CacheError) -> [CacheListing] {
-        try file.list(selections, by: order, after: cursor, limit: limit)
+        try storage.listings(selections, by: order, after: cursor, limit: limit)
     }
 
     /// Returns at most two of the entries whose keys begin with some hexadecimal digits.
     package func list(beginning digits: String) throws(CacheError) -> [CacheListing] {
-        try file.read { (connection) throws(SQLiteError) in
+        let file = try file
+        return try file.read { (connection) throws(SQLiteError) in
             try file.opened(CacheTable.list(beginning: digits, on: connection), on: connection)
         }
     }
@@ -27,12 +28,13 @@ extension Cache {
     /// Returns the canonical form of an entry's request; `nil` if there is no entry, or it is sealed and cannot be
     /// decrypted.
     package func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {
-        try file.read { (connection) throws(SQLiteError) in try file.canonicalForm(of: key, on: connection) }
+        try storage.canonicalForm(of: key)
     }
 
     /// Returns the reason why this program cannot read the sound entry of a key; `nil` if the entry is damaged, or can
     /// be read.
     package func lockReason(of key: RequestKey, request: [UInt8]) throws(CacheError) -> String? {
+        let file = try file
         let finding = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
         }
@@ -72,9 +74,7 @@ extension Cache {
     /// Returns the current totals of the store, over all its processes. Entries that are not on disk yet are counted
     /// after ``flush()``. The call reads indexes, which takes some tens of milliseconds for a million entries.
     public func totals() throws(CacheError) -> CacheTotals {
-        var totals = try file.read { (connection) throws(SQLiteError) in try CacheTable.totals(on: connection) }
-        totals.diskBytes = file.database.size
-        return totals
+        try storage.totals()
     }
 
     /// Returns the counts of every hour of the last days, over all processes of the store, the oldest first. The counts
@@ -84,7 +84,7 @@ extension Cache {
     ///   something happened.
     public func statistics(days: Int = 30) throws(CacheError) -> [CacheCounts] {
         let first = now().hour - Int64(max(0, min(days, 400))) * 24
-        return try file.read { (connection) throws(SQLiteError) in try CacheTable.hours(from: first, on: connection) }
+        return try storage.statistics(from: first)
     }
 }
 

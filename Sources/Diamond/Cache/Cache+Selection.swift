@@ -25,22 +25,10 @@ extension Cache {
         defer { invalidations.announce(CacheInvalidation(of: [selection], isErasure: true)) }
         // The memory tier last: a concurrent lookup may still store in memory what it has just read from disk.
         defer { removeFromMemory(selection) }
-        let file = file
-        let eviction = eviction
+        let storage = storage
         return try await removingSetAside { () async throws(CacheError) in
             try await writer.alone { () throws(CacheError) in
-                var parts = try file.parts(of: selection)
-                if case .identity = selection.criterion { parts.append(try file.unknownIdentities()) }
-                try Self.deleteAccesses(of: parts, file)
-                let names = selection.names(by: file.urlHash)
-                var count = 0
-                for part in parts { count += try file.erase(part, named: names) }
-                try file.eraseDownloads(selection)
-                if selection == .all { try Self.deleteOrphans(in: file) }
-                // Also if nothing was erased: an earlier call may have failed after it erased the entries.
-                try eviction.vacuumAll()
-                if case .identity = selection.criterion { try Self.overwriteErased(in: file, by: eviction) }
-                return count
+                try storage.erase([selection], announcing: selection.names(by: storage.coding.urlHash)).responses
             }
         }
     }
@@ -60,44 +48,19 @@ extension Cache {
     }
 
     @concurrent
-    private func removeSetAside() async throws(CacheError) { try file.removeSetAside() }
-
-    private static func deleteAccesses(of parts: [CacheSelection], _ file: CacheFile) throws(CacheError) {
-        try file.erasing { (connection) throws(SQLiteError) in
-            for part in parts { try CacheTable.deleteAccesses(of: part, on: connection) }
-        }
-    }
-
-    /// Rewrites a file in clear if rows of an identity were erased that are not overwritten.
-    private static func overwriteErased(in file: CacheFile, by eviction: Eviction) throws(CacheError) {
-        guard file.seal == nil, try file.read(CacheTable.erasure) != nil else { return }
-        do throws(CacheError) {
-            try file.rewrite()
-        } catch {
-            guard [.diskFull, .diskError, .cannotOpen].contains(error.code) else { throw error }
-            try file.erase(.all, named: nil)
-            try deleteOrphans(in: file)
-            try eviction.vacuumAll()
-        }
-        try file.erasing(CacheTable.clearErasure)
-    }
+    private func removeSetAside() async throws(CacheError) { try sqlite?.file.removeSetAside() }
 
     /// Completes a sign-out whose process ended before it had overwritten what it had erased.
     func completeSignOut() {
-        guard file.seal == nil, (try? file.read(CacheTable.erasure)) == .signOut else { return }
+        guard let sqlite, sqlite.hasUnfinishedSignOut else { return }
         // Detached, because it outlives the code that opens the cache, whose task-local values are not its own.
-        Task.detached { [file, eviction, writer, activity] in
+        Task.detached { [writer, activity] in
             do throws(CacheError) {
-                try await writer.alone { () throws(CacheError) in try Self.overwriteErased(in: file, by: eviction) }
+                try await writer.alone { () throws(CacheError) in try sqlite.overwriteErased() }
             } catch {
                 activity.report(.cacheFailed(reason: error.message))
             }
         }
-    }
-
-    private static func deleteOrphans(in file: CacheFile) throws(CacheError) {
-        var isLast = false
-        while !isLast { isLast = try file.erasing(CacheTable.deleteOrphanSlice) }
     }
 
     /// Marks the entries of a selection stale, whatever their lifetime and `maxAge`, for every process of the store.
@@ -120,12 +83,12 @@ extension Cache {
     func mark(_ selection: CacheSelection) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: false)
         defer { removeFromMemory(selection) }
-        let file = file
+        let storage = storage
         let count = try await writer.alone { () throws(CacheError) in
-            try file.mark(file.parts(of: selection), named: selection.names(by: file.urlHash))
+            try storage.invalidate([selection], announcing: selection.names(by: storage.coding.urlHash))
         }
         // The variants of a key have keys of their own, which only the file knows.
-        if case .key = selection.criterion, count.rows > 1 { memory.removeAll() }
+        if case .key = selection.criterion, count.records > 1 { memory.removeAll() }
         return count.responses
     }
 
@@ -139,6 +102,7 @@ extension Cache {
             writer.invalidate(url)
         }
         // The memory tier last, as above, and once for all URLs: each call scans all slots.
+        loaded?.removeAll()
         memory.remove(urls: urls)
     }
 
@@ -178,10 +142,8 @@ extension Cache {
     /// Clears the memory tier of every process. The predicate was not called for entries that are only in memory.
     private func clearMemoryOfAllProcesses() async throws(CacheError) {
         defer { memory.removeAll() }
-        let file = file
-        try await writer.alone { () throws(CacheError) in
-            try file.noting { (connection) throws(SQLiteError) in try CacheTable.addChange(of: nil, on: connection) }
-        }
+        let storage = storage
+        try await writer.alone { () throws(CacheError) in _ = try storage.invalidate([], announcing: nil) }
     }
 
     // In pages, so that no read transaction delays a checkpoint for long. The partial and the whole entry of one key
@@ -190,23 +152,28 @@ extension Cache {
         await flush()
         var whole: [RequestKey] = []
         var partial: [RequestKey] = []
-        var next: Int64 = 0
+        var last: CacheListing?
         while true {
-            let page = try await page(from: next)
-            guard let last = page.last else { break }
+            let page = try await page(after: last)
+            last = page.last
+            guard last != nil else { break }
             let picked = page.filter(predicate)
             whole += picked.lazy.filter { !$0.isPartial }.map(\.key)
             partial += picked.lazy.filter(\.isPartial).map(\.key)
-            guard last.id < .max else { break }
-            next = last.id + 1
         }
         return CacheSelection.groups(of: whole, isPartial: false) + CacheSelection.groups(of: partial, isPartial: true)
     }
 
     @concurrent
-    private func page(from id: Int64) async throws(CacheError) -> [CacheListing] {
-        try file.read { (connection) throws(SQLiteError) in
-            try file.opened(CacheTable.list(from: id, limit: 1000, on: connection), on: connection)
+    private func page(after last: CacheListing?) async throws(CacheError) -> [CacheListing] {
+        guard let file = sqlite?.file else {
+            let cursor = last.map { CacheCursor(after: $0, by: .newest) }
+            return try storage.listings([], by: .newest, after: cursor, limit: 1000)
+        }
+        guard last?.id != .max else { return [] }
+        return try file.read { (connection) throws(SQLiteError) in
+            try file.opened(
+                CacheTable.list(from: last.map { $0.id + 1 } ?? 0, limit: 1000, on: connection), on: connection)
         }
     }
 
@@ -219,20 +186,16 @@ extension Cache {
     /// - Parameter onlyValid: whether to leave out the entries that are marked stale. The result is then the number
     ///   that ``invalidate(_:)`` would mark.
     package func count(_ selection: CacheSelection, onlyValid: Bool = false) throws(CacheError) -> Int {
-        let parts = try file.parts(of: selection)
-        return try file.read { (connection) throws(SQLiteError) in
-            var count = 0
-            for part in parts { count += try CacheTable.count(part, onlyValid: onlyValid, on: connection) }
-            return count
-        }
+        try storage.count([selection], onlyValid: onlyValid)
     }
 
     // If only the file can tell which entries a selection means, memory is cleared: other entries are read from disk
     // again. A URL is compared as text: its number would take a hash of every URL in memory.
     private func removeFromMemory(_ selection: CacheSelection) {
+        loaded?.removeAll()
         if case .url(let url) = selection.criterion { return memory.remove(urls: [url]) }
-        guard let names = selection.names(by: file.urlHash) else { return memory.removeAll() }
-        memory.remove(named: names, by: file.urlHash)
+        guard let names = selection.names(by: storage.coding.urlHash) else { return memory.removeAll() }
+        memory.remove(named: names, by: storage.coding.urlHash)
     }
 
     /// Protects an entry from eviction until it is unpinned or erased; `false` if there is none.
@@ -245,11 +208,7 @@ extension Cache {
 
     @discardableResult
     package func setPinned(_ isPinned: Bool, for key: RequestKey) async throws(CacheError) -> Bool {
-        let file = file
-        return try await writer.alone { () throws(CacheError) in
-            try file.write { (connection) throws(SQLiteError) in
-                try CacheTable.setPinned(isPinned, for: key, on: connection)
-            }
-        } > 0
+        let storage = storage
+        return try await writer.alone { () throws(CacheError) in try storage.setPinned(isPinned, for: key) }
     }
 }

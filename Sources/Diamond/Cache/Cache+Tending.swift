@@ -5,9 +5,9 @@ extension Cache {
     ///
     /// - Parameter capacity: bytes on disk, the write-ahead log included, as ``diskCapacity``, which does not change.
     package func evict(to capacity: Int64) async throws(CacheError) -> CacheEviction {
-        let eviction = Eviction(file: file, capacity: capacity, now: now)
+        let eviction = Eviction(file: try file, capacity: capacity, now: now)
         let done = try await writer.alone { () throws(CacheError) in try eviction.run() }
-        if done.count > 0 { writer.count(in: eviction.hour) { $0.evictions += Int64(done.count) } }
+        if done.count > 0 { writer.count(in: now().hour) { $0.evictions += Int64(done.count) } }
         return done
     }
 

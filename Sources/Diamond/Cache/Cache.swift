@@ -2,7 +2,7 @@ import Crypto
 import DiamondSQLite
 import Foundation
 
-/// Stored responses: a memory tier over SQLite, keyed on the normalized request.
+/// Stored responses: a memory tier over SQLite or another ``CacheStorage``, keyed on the normalized request.
 ///
 /// Both tiers are bounded in bytes. Unused entries are evicted by SIEVE; the disk tier evicts expired entries first. A
 /// lookup takes a microsecond in memory, or about ten microseconds on disk, in the calling thread. It never waits for a
@@ -11,9 +11,12 @@ import Foundation
 /// Several processes can share one store. Each finds the entries that the others have written, and notices within a
 /// tenth of a second which entries they have replaced or removed.
 public final class Cache: Sendable {
-    package let file: CacheFile
+    let storage: any DirectCacheStorage
+    /// The storage, if it is a file.
+    let sqlite: SQLiteCacheStorage?
     let memory: MemoryTier
-    let eviction: Eviction
+    /// The entries that lookups have loaded from a server; `nil` if the storage is a file.
+    let loaded: LoadedEntries?
     let invalidations = InvalidationLog()
     let writer: CacheWriter
     let crossProcessChanges: CrossProcessChanges
@@ -43,7 +46,7 @@ public final class Cache: Sendable {
     ///   - uptime: returns the nanoseconds of a monotonic clock.
     ///   - writeDelay: the longest time that a new entry waits for others, to share a transaction with them.
     /// - Throws: ``CacheError``, whose message names the remedy.
-    package init(
+    package convenience init(
         _ store: Store,
         seal: (any CacheSeal)? = nil,
         compresses: Bool = false,
@@ -55,23 +58,55 @@ public final class Cache: Sendable {
         uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
         writeDelay: Duration = .milliseconds(10)
     ) throws(CacheError) {
-        let memory = MemoryTier(capacity: memoryCapacity)
-        file = try CacheFile(store, seal: seal, compresses: compresses, recreates: create, activity: activity)
+        let file = try CacheFile(store, seal: seal, compresses: compresses, recreates: create, activity: activity)
         if create { Reserve(of: store).make(for: diskCapacity) }
-        rules = KeyRules(secret: SymmetricKey(data: file.secret))
-        eviction = Eviction(file: file, capacity: diskCapacity, now: now)
-        writer = CacheWriter(file: file, eviction: eviction, activity: activity, writeDelay: writeDelay) { key in
-            memory.remove(key)
-        }
-        crossProcessChanges = try CrossProcessChanges(file: file, invalidations: invalidations, uptime: uptime)
-        pressure = MemoryPressure(memory)
-        self.memory = memory
-        self.activity = activity
-        self.now = now
+        let eviction = Eviction(file: file, capacity: diskCapacity, now: now)
+        try self.init(
+            over: SQLiteCacheStorage(file: file, eviction: eviction), activity: activity,
+            memoryCapacity: memoryCapacity, now: now, uptime: uptime, writeDelay: writeDelay)
         if create { completeSignOut() }
     }
 
-    deinit { file.abandon() }
+    /// Opens a cache over a storage.
+    init(
+        over storage: any DirectCacheStorage,
+        activity: Activity,
+        memoryCapacity: Int,
+        now: @escaping @Sendable () -> WallTime,
+        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
+        writeDelay: Duration = .milliseconds(10)
+    ) throws(CacheError) {
+        let memory = MemoryTier(capacity: memoryCapacity)
+        let loadedEntries = storage is SQLiteCacheStorage ? nil : LoadedEntries()
+        rules = KeyRules(secret: SymmetricKey(data: storage.secret))
+        writer = CacheWriter(storage: storage, activity: activity, now: now, writeDelay: writeDelay) { key in
+            loadedEntries?.remove(key)
+            memory.remove(key)
+        }
+        crossProcessChanges = try CrossProcessChanges(storage: storage, invalidations: invalidations, uptime: uptime)
+        pressure = MemoryPressure(memory)
+        self.storage = storage
+        sqlite = storage as? SQLiteCacheStorage
+        loaded = loadedEntries
+        self.memory = memory
+        self.activity = activity
+        self.now = now
+    }
+
+    deinit { sqlite?.file.abandon() }
+
+    /// Whether the storage keeps parts of bodies and of downloads. Only a file does.
+    var keepsParts: Bool { sqlite != nil }
+
+    /// The file of the store.
+    ///
+    /// - Throws: `other` if the store is on a server, which does not keep what is asked for.
+    package var file: CacheFile {
+        get throws(CacheError) {
+            guard let sqlite else { throw CacheError(.other, "\(storage.name): only a store in a file keeps this") }
+            return sqlite.file
+        }
+    }
 
     /// The maximum bytes in memory. It may be changed at any time; lowering it evicts immediately.
     public var memoryCapacity: Int {
@@ -84,8 +119,8 @@ public final class Cache: Sendable {
     /// the disk is full. The capacity may be changed at any time; lowering it evicts with the next write, or with
     /// ``flush()``.
     public var diskCapacity: Int64 {
-        get { eviction.capacity }
-        set { eviction.capacity = newValue }
+        get { storage.capacity }
+        set { storage.capacity = newValue }
     }
 
     // MARK: Lookups and storing
@@ -136,6 +171,7 @@ public final class Cache: Sendable {
         case .delete: return nil
         case .confirm, nil: break
         }
+        if let loaded { return loaded.find(key, request: request).map { pending.written(onto: $0) } }
         do {
             guard let row = try findOnDisk(key, request: request) else { return nil }
             var stored = pending.written(onto: row)
@@ -154,9 +190,10 @@ public final class Cache: Sendable {
     /// - Parameter isDue: whether it is time to read the changes; `nil` if at most ten times a second.
     func applyOtherProcessesChanges(isDue: Bool? = nil) {
         guard let changes = crossProcessChanges.poll(isDue: isDue) else { return }
+        loaded?.removeAll()
         switch changes {
         case .entries(let names):
-            memory.remove(named: names, by: file.urlHash)
+            memory.remove(named: names, by: storage.coding.urlHash)
             changesOnDisk.send(names)
         case .everything:
             memory.removeAll()
@@ -168,10 +205,16 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Returns the sound response that the disk tier has under a key.
+    /// Returns the sound response that the storage has under a key. The calling thread waits, if it is on a server.
     package func findOnDisk(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> StoredResponse? {
-        let finding = try file.read { (connection) throws(SQLiteError) in
-            try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
+        let finding: CacheTable.LookupResult
+        if let file = sqlite?.file {
+            finding = try file.read { (connection) throws(SQLiteError) in
+                try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
+            }
+        } else {
+            let record = try storage.records(under: key, bodyLimit: .max).first { $0.key == key }
+            finding = record.map { storage.coding.opened($0, for: request) } ?? .nothing
         }
         if case .entry(let stored, let isVisited) = finding {
             if !isVisited { writer.visit(key) }
@@ -188,7 +231,7 @@ public final class Cache: Sendable {
         switch finding {
         case .nothing, .entry: break
         case .damaged(let reason):
-            if isPartial { writer.dropPart(of: key) } else { writer.add(.delete(key)) }
+            if isPartial { dropPart(of: key) } else { writer.add(.delete(key)) }
             activity.report(.cacheEntryDropped(reason: "the entry \(key) was dropped: \(reason)"))
         case .locked(let lock):
             let isNew = reportedReasons.withLock { $0.insert(lock).inserted }
@@ -200,6 +243,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameter isReplacing: whether it replaces an outdated response.
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
+        loaded?.remove(entry.key)
         memory.store(entry.stored, under: entry.key, request: entry.request, url: entry.url)
         // Recorded even if the body is too large: it may fit at another capacity. Last, because the record takes the
         // size on disk from the row.
@@ -208,7 +252,7 @@ public final class Cache: Sendable {
             writer.record(CacheAccess(kind, of: entry.stored, under: entry.key, at: now()))
         }
         // A response that is not written must not leave an older one on disk for later lookups.
-        guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
+        guard !storage.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
             return _ = writer.add(.delete(entry.key))
         }
         activity.report(.stored)
@@ -219,14 +263,16 @@ public final class Cache: Sendable {
     package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
         guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request, url: entry.url),
             // A response that is only in memory has no row.
-            !eviction.isTooLarge(old.bodySize)
+            !storage.isTooLarge(old.bodySize)
         else { return }
+        loaded?.remove(entry.key)
         writer.add(.confirm(entry, replacing: old))
     }
 
     package func forget(_ key: RequestKey) {
         // The memory tier last: a concurrent lookup may still store in memory what it has just read from disk.
         writer.add(.delete(key, everywhere: true))
+        loaded?.remove(key)
         memory.remove(key)
     }
 

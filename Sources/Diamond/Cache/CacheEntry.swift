@@ -22,7 +22,7 @@ package struct CacheEntry: Sendable {
     var groups: Tags = []
     /// The number of the newest change of the store that this process knew when the request was sent; `nil` if no later
     /// change of another process makes the response stale.
-    var knownChange: Int64?
+    package var knownChange: Int64?
 
     package init(
         key: RequestKey,

@@ -1,11 +1,9 @@
 import DiamondSQLite
-import Foundation
 import Synchronization
 
 /// The changes by other processes to entries that this process may have in memory.
 ///
-/// A poll checks whether the file is still the one that was opened, and reads the changes since the last poll. Lookups
-/// trigger polls, at most ten times a second.
+/// A poll reads the changes since the last poll. Lookups trigger polls, at most ten times a second.
 final class CrossProcessChanges: Sendable {
     /// The changes that a poll found.
     enum Update {
@@ -16,8 +14,13 @@ final class CrossProcessChanges: Sendable {
     }
 
     private struct State {
-        var lastChange: Int64
+        var position: Int64
         var generation: Int
+
+        init(_ changes: CacheChanges) {
+            position = changes.position
+            generation = changes.generation
+        }
     }
 
     /// The nanoseconds between two polls: a lookup may return a response from memory for so long after another process
@@ -25,8 +28,8 @@ final class CrossProcessChanges: Sendable {
     static let interval: UInt64 = 100_000_000
 
     /// The presence of partial entries, which a poll updates.
-    let partials = PartialPresence()
-    private let file: CacheFile
+    let partials: PartialPresence
+    private let storage: any DirectCacheStorage
     private let invalidations: InvalidationLog
     private let uptime: @Sendable () -> UInt64
     private let state: Guarded<State>
@@ -35,15 +38,15 @@ final class CrossProcessChanges: Sendable {
 
     /// - Parameter uptime: returns the nanoseconds of a monotonic clock.
     init(
-        file: CacheFile, invalidations: InvalidationLog, uptime: @escaping @Sendable () -> UInt64
+        storage: any DirectCacheStorage, invalidations: InvalidationLog, uptime: @escaping @Sendable () -> UInt64
     ) throws(CacheError) {
-        self.file = file
+        self.storage = storage
         self.invalidations = invalidations
         self.uptime = uptime
-        let generation = file.generation
-        let last = try file.read(CacheTable.newestChange)
-        state = Guarded(State(lastChange: last, generation: generation))
-        invalidations.knownChange = last
+        let changes = try storage.changes(since: nil)
+        partials = PartialPresence(isPossible: changes.hasParts)
+        state = Guarded(State(changes))
+        invalidations.knownChange = changes.position
         nextPoll = Atomic(uptime() + Self.interval)
     }
 
@@ -55,14 +58,13 @@ final class CrossProcessChanges: Sendable {
         guard let now = beginPoll(isDue: nil) else { return true }
         let known = state.withLock { $0 }
         let instant = partials.instant
-        let found = file.readAtOnce { (connection) throws(SQLiteError) in
-            (try CacheTable.newestChange(on: connection), try CacheTable.arePartials(on: connection))
-        }
-        guard let (newest, arePartials) = found, newest == known.lastChange, file.generation == known.generation else {
+        guard let found = storage.changesAtOnce(since: known.position), found.position == known.position,
+            found.generation == known.generation, found.names?.isEmpty == true
+        else {
             nextPoll.store(now, ordering: .relaxed)
             return false
         }
-        partials.note(arePartials, since: instant)
+        partials.note(found.hasParts, since: instant)
         return true
     }
 
@@ -88,20 +90,12 @@ final class CrossProcessChanges: Sendable {
 
     private func readChanges(since known: State) -> Update? {
         do throws(CacheError) {
-            try file.reopenIfReplaced(timeout: CacheFile.briefTimeout)
-            let generation = file.generation
             let instant = partials.instant
-            let (names, newest, arePartials) = try file.read { (connection) throws(SQLiteError) in
-                let (names, newest) = try CacheTable.changes(after: known.lastChange, on: connection)
-                return (names, newest, try CacheTable.arePartials(on: connection))
-            }
-            partials.note(arePartials, since: instant)
-            state.withLock { state in
-                state.lastChange = newest
-                state.generation = generation
-            }
-            invalidations.knownChange = newest
-            guard generation == known.generation, let names else { return .everything }
+            let changes = try storage.changes(since: known.position)
+            partials.note(changes.hasParts, since: instant)
+            state.withLock { $0 = State(changes) }
+            invalidations.knownChange = changes.position
+            guard changes.generation == known.generation, let names = changes.names else { return .everything }
             return names.isEmpty ? nil : .entries(names)
         } catch {
             return .failure(error)

@@ -10,7 +10,7 @@ final class MemoryTier: Sendable {
         /// ``CacheEntry/url`` without its query: only the disk tier knows which queries an invalidation includes. `nil`
         /// if the URL is unknown.
         var url: String?
-        /// The hash of the URL (``CacheFile/urlHash(of:)``), computed on first use.
+        /// The hash of the URL (``CacheCoding/urlHash(of:)``), computed on first use.
         var urlHash: Int64?
         var stored: StoredResponse
 
@@ -145,7 +145,7 @@ final class MemoryTier: Sendable {
     /// Removes the named entries. If there are names of URLs, it scans every slot, and also removes entries whose URL
     /// is unknown.
     ///
-    /// - Parameter urlHash: ``CacheFile/urlHash(of:)``.
+    /// - Parameter urlHash: ``CacheCoding/urlHash(of:)``.
     func remove(named names: ChangedNames, by urlHash: (String) -> Int64) {
         for prefix in names.keys { remove(prefix) }
         guard !names.urls.isEmpty else { return }

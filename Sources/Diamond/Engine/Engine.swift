@@ -58,9 +58,18 @@ public final class Engine: Sendable {
     }
 
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
-        guard let store = configuration.store else { return (nil, nil) }
+        let now = configuration.now
         do throws(CacheError) {
-            let now = configuration.now
+            if let open = configuration.cache.open {
+                let storage = RemoteCacheStorage(
+                    try open(), seal: configuration.seal, compresses: configuration.isCompressing, activity: activity,
+                    clock: configuration.clock, circuit: StorageCircuit(draw: configuration.draw))
+                let cache = try Cache(
+                    over: storage, activity: activity, memoryCapacity: configuration.memoryCapacity,
+                    now: { WallTime(now()) })
+                return (cache, nil)
+            }
+            guard let store = configuration.store else { return (nil, nil) }
             let cache = try Cache(
                 store,
                 seal: configuration.seal,

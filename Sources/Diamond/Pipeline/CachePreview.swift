@@ -56,6 +56,8 @@ extension Pipeline {
     /// Returns the decision about a request, given what is stored now.
     func preview(of request: Request) async throws(ConnectionError) -> CachePreview {
         let context = try await resolver.context(of: request, for: Caller())
+        let loaded = await lookup.load(for: context)
+        defer { withExtendedLifetime(loaded) {} }
         let stored = lookup.find(for: context) ?? lookup.part(for: context)
         let decision =
             context.identity == nil
@@ -87,7 +89,7 @@ extension Pipeline {
             status: response.status, headers: response.headers, body: response.body, sentAt: lookup.now(),
             receivedAt: lookup.now())
         if let refusal = store.decision(on: received, to: context).refusal { return refusal }
-        guard !cache.eviction.isTooLarge(bodySize) else { return .tooLarge }
+        guard !cache.storage.isTooLarge(bodySize) else { return .tooLarge }
         guard response.status.code >= 500, let stored = lookup.find(for: context)?.response else { return nil }
         return stored.status < 500 ? .serverError : nil
     }

@@ -174,6 +174,8 @@ final class Pipeline: Sendable {
         var progress = HopProgress(timeStart: context.timeStart)
         while true {
             let position = invalidations.position
+            let loaded = progress.ignoresStored ? nil : await lookup.load(for: context)
+            defer { withExtendedLifetime(loaded) {} }
             switch lookup.step(for: context, ignoresStored: progress.ignoresStored) {
             case .serve(let stored, let source):
                 if let response = try await served(stored, as: source, for: context, progress: &progress) {

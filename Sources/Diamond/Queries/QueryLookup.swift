@@ -28,6 +28,8 @@ extension Pipeline {
         var request = request
         request.cache.mode = .automatic
         let context = try await resolver.context(of: request, for: Caller())
+        let loaded = await lookup.load(for: context)
+        defer { withExtendedLifetime(loaded) {} }
         let candidate = lookup.find(for: context)
         let subject = try subject(of: context)
         return QueryLookup(
@@ -60,7 +62,7 @@ extension Pipeline {
     private func names(of subject: CacheSubject, stored candidate: StoredCandidate?) -> ChangedNames {
         var names = ChangedNames(keys: [subject.key.prefix])
         if let candidate { names.keys.insert(candidate.identity.key.prefix) }
-        if let cache { names.urls = [cache.file.urlHash(of: subject.url)] }
+        if let cache { names.urls = [cache.storage.coding.urlHash(of: subject.url)] }
         return names
     }
 }

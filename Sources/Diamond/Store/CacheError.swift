@@ -25,6 +25,8 @@ public struct CacheError: MessageError, Hashable, Sendable {
         public static let forked = Code(description: "forked")
         /// A read or write of the disk failed.
         package static let diskError = Code(description: "diskError")
+        /// The server of a storage cannot be reached, or does not answer in time. Requests continue without the cache.
+        public static let unreachable = Code(description: "unreachable")
         /// The seal cannot seal or open the store's secret, or an entry.
         public static let cannotSeal = Code(description: "cannotSeal")
         /// An entry was replaced, evicted or erased while its body was read or written in pieces.
@@ -56,7 +58,7 @@ public struct CacheError: MessageError, Hashable, Sendable {
     /// Whether other changes may be written although this one failed. If the file cannot be opened, each further change
     /// would wait as long again.
     var mayConcernOneChange: Bool {
-        ![.cannotOpen, .noStore, .newerStore, .foreignFile, .readOnly, .busy, .forked].contains(code)
+        ![.cannotOpen, .noStore, .newerStore, .foreignFile, .readOnly, .busy, .forked, .unreachable].contains(code)
     }
 
     private static let codes: [SQLiteError.Code: Code] = [

@@ -19,7 +19,7 @@ extension Shell {
             cache.store(try entry.cacheEntry(storedAt: now - Int64(index) * 1000, cache.rules))
         }
         await cache.flush()
-        return cache.file
+        return try cache.file
     }
 
     func object(_ arguments: String...) async throws -> [String: Any]? {

@@ -17,6 +17,9 @@ struct BodyChecksums: Sendable {
 
     init(_ checksums: some Sequence<Data> = []) { for checksum in checksums { column.append(checksum) } }
 
+    /// - Parameter column: a value of the column that was read.
+    init(column: Data) { self.column = column }
+
     /// The number of chunks.
     var count: Int { column.count / Self.size }
 

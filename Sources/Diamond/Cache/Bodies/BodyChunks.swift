@@ -16,8 +16,9 @@ struct BodyChunks: Sendable {
     /// - Parameters:
     ///   - bytes: the last chunk of a partial body to continue.
     ///   - isResumable: whether a later process may continue the body.
-    init(continuing bytes: Data = Data(), isResumable: Bool = false) {
-        groupCount = isResumable ? Self.resumableGroupCount : Self.groupCount
+    ///   - isKept: whether all chunks are kept, because a server stores a body only as a whole.
+    init(continuing bytes: Data = Data(), isResumable: Bool = false, isKept: Bool = false) {
+        groupCount = isKept ? .max : isResumable ? Self.resumableGroupCount : Self.groupCount
         var bytes = bytes
         append(from: &bytes)
     }

@@ -11,6 +11,8 @@ struct BodyRows: Sendable {
     }
 
     private let content: Content
+    /// The bytes of all rows, also if they were not read.
+    let size: Int64
     /// The checksums of the rows.
     let checksums: BodyChecksums
 
@@ -31,8 +33,21 @@ struct BodyRows: Sendable {
         }
     }
 
+    /// Creates rows that were read, or whose size and checksums were.
+    init(_ chunks: [Data], size: Int64, column: Data) {
+        content = chunks.count > 1 ? .several(chunks) : chunks.first.map(Content.one) ?? .none
+        self.size = size
+        checksums = BodyChecksums(column: column)
+    }
+
     private init(_ content: Content) {
         self.content = content
+        size =
+            switch content {
+            case .none: 0
+            case .one(let bytes): Int64(bytes.count)
+            case .several(let rows): Int64(rows.reduce(0) { $0 + $1.count })
+            }
         var checksums = BodyChecksums()
         switch content {
         case .none: break
@@ -42,12 +57,12 @@ struct BodyRows: Sendable {
         self.checksums = checksums
     }
 
-    /// The bytes of all rows.
-    var size: Int64 {
+    /// The rows.
+    var chunks: [Data] {
         switch content {
-        case .none: 0
-        case .one(let bytes): Int64(bytes.count)
-        case .several(let rows): Int64(rows.reduce(0) { $0 + $1.count })
+        case .none: []
+        case .one(let bytes): [bytes]
+        case .several(let rows): rows
         }
     }
 

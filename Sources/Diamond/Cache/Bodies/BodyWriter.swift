@@ -29,7 +29,7 @@ package final class BodyWriter {
         self.isReplacing = isReplacing
         self.entry = entry
         self.entry.stored.body = Data()
-        chunks = BodyChunks(isResumable: isResumable)
+        chunks = BodyChunks(isResumable: isResumable, isKept: !cache.keepsParts)
         size = 0
     }
 
@@ -75,7 +75,7 @@ package final class BodyWriter {
     ///   appended then; the transfer itself may continue.
     package func append(_ bytes: Data) async throws(CacheError) {
         try checkOpen()
-        guard !cache.eviction.isTooLarge(size + bytes.count) else {
+        guard !cache.storage.isTooLarge(size + bytes.count) else {
             let error = CacheError(
                 .bodyTooLarge, "the body takes more than a quarter of the cache's limit: raise `diskCapacity`")
             await fail(error)
@@ -104,12 +104,12 @@ package final class BodyWriter {
         entry.stored.body = Data()
         let last = chunks.removeAll()
         guard let row else { return finishInMemory(last) }
-        let file = cache.file
         let entry = entry
         do {
+            let file = try cache.file
             var row = row
             row.entry.stored = entry.stored
-            let prepared = try file.prepared(last, after: row, isPartial: false)
+            let prepared = try file.coding.prepared(last, after: row, isPartial: false)
             self.row = try await cache.change(removingFailureOf: entry.key) { (connection) throws(SQLiteError) in
                 try file.finish(prepared, as: entry, on: connection)
             }
@@ -134,7 +134,7 @@ package final class BodyWriter {
     /// - Throws: ``CacheError`` if the received bytes cannot be written.
     package func abandon(keepingPartial keeps: Bool) async throws(CacheError) {
         guard case .open = state else { return }
-        guard keeps, entry.stored.flags.contains(.hasValidator) else {
+        guard keeps, cache.keepsParts, entry.stored.flags.contains(.hasValidator) else {
             state = .ended
             if let row { await cache.erase(row) }
             return
@@ -162,18 +162,18 @@ package final class BodyWriter {
     private func written(
         _ chunks: [Data], behind row: PartialRow?, as entry: CacheEntry, isLast: Bool
     ) async throws(CacheError) -> PartialRow {
-        let file = cache.file
+        let file = try cache.file
         let stored = entry.stored
         guard var row else {
             let generation = file.generation
-            let first = try file.prepared(entry, chunks: chunks)
+            let first = try file.coding.prepared(entry, chunks: chunks)
             return try await cache.change { (connection) throws(SQLiteError) in
                 try file.throwIfReplaced(of: generation)
                 return try file.begin(first, stored: stored, on: connection)
             }
         }
         row.entry.stored = stored
-        let next = try file.prepared(chunks, after: row, isPartial: true)
+        let next = try file.coding.prepared(chunks, after: row, isPartial: true)
         return try await cache.change { (connection) throws(SQLiteError) in
             try file.append(next, isInUse: !isLast, on: connection)
         }

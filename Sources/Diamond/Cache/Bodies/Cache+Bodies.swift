@@ -26,6 +26,7 @@ extension Cache {
         case .delete: return nil
         case .confirm, nil: break
         }
+        if let loaded { return loaded.find(key, request: request).map { BodyReader(pending.written(onto: $0)) } }
         guard var outline = try outline(of: key, request, isPartial: false) else { return nil }
         outline.stored.sizeElsewhere = try size(of: outline)
         // The body stays on disk.
@@ -47,6 +48,7 @@ extension Cache {
         _ request: [UInt8],
         isPartial: Bool
     ) throws(CacheError) -> BodyOutline? {
+        let file = try file
         let row = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.outline(of: key, isPartial: isPartial, on: connection)
         }
@@ -63,11 +65,12 @@ extension Cache {
     /// - Throws: `corrupt` if the chunk is damaged: the entry is then dropped.
     func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         guard outline.checksums.indices.contains(number) else { return Data() }
+        let file = try file
         let stored = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.chunk(number, of: outline, on: connection)
         }
         guard let stored else { return nil }
-        if let chunk = try file.opened(stored, number: number, of: outline) { return chunk }
+        if let chunk = try file.coding.opened(stored, number: number, of: outline) { return chunk }
         guard stored.isOfSameBody else { return nil }
         throw dropped(outline)
     }

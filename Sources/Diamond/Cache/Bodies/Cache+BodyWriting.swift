@@ -10,7 +10,7 @@ extension Cache {
         removingFailureOf key: RequestKey? = nil,
         _ body: @escaping @Sendable (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) async throws(CacheError) -> Result {
-        let file = file
+        let file = try file
         let writer = writer
         do {
             return try await writer.alone { () throws(CacheError) in

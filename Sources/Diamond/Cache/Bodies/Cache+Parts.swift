@@ -20,5 +20,10 @@ extension Cache {
     }
 
     /// Erases the partial body of a key, soon.
-    func dropPart(of key: RequestKey) { writer.dropPart(of: key) }
+    func dropPart(of key: RequestKey) {
+        guard let file = sqlite?.file else { return }
+        writer.soon { () throws(CacheError) in
+            try file.write { (connection) throws(SQLiteError) in try CacheTable.deletePart(of: key, on: connection) }
+        }
+    }
 }

@@ -63,7 +63,8 @@ extension Cache {
     /// Returns the partial body of a key; `nil` if there is none, it is damaged, or it cannot be continued because it
     /// was sealed with an older key.
     package func partialBody(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> PartialBody? {
-        guard let outline = try outline(of: key, request, isPartial: true), file.seals(with: outline.keyID),
+        let coding = try file.coding
+        guard let outline = try outline(of: key, request, isPartial: true), coding.seals(with: outline.keyID),
             !outline.checksums.isEmpty, let last = try chunk(outline.checksums.count - 1, of: outline)
         else { return nil }
         // All chunks but the last have one size before they are sealed or compressed.

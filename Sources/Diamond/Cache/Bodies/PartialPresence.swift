@@ -7,7 +7,9 @@ import Synchronization
 final class PartialPresence: Sendable {
     /// The lowest bit tells whether there may be some. The other bits count the partial entries that this process has
     /// begun.
-    private let state = Atomic(1)
+    private let state: Atomic<Int>
+
+    init(isPossible: Bool = true) { state = Atomic(isPossible ? 1 : 0) }
 
     var isPossible: Bool { state.load(ordering: .acquiring) & 1 == 1 }
 

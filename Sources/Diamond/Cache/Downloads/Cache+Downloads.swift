@@ -10,6 +10,7 @@ extension Cache {
     /// are removed. Rows that this process cannot open stay. A sealed store ignores rows in clear, because anyone could
     /// have written them.
     func downloads(of key: RequestKey, request: [UInt8], to target: String) throws(CacheError) -> [KeptDownload] {
+        guard let file = sqlite?.file else { return [] }
         let rows = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.downloads(of: key, to: target, on: connection)
         }
@@ -46,6 +47,7 @@ extension Cache {
     /// - Returns: the download with its row.
     /// - Throws: `entryGone` if its row was erased.
     func record(_ download: KeptDownload) async throws(CacheError) -> KeptDownload {
+        let file = try file
         let generation = file.generation
         let row = try file.row(of: download)
         guard download.id != 0 else { return try await insert(download, as: row, generation: generation) }
@@ -61,7 +63,7 @@ extension Cache {
     private func insert(
         _ download: KeptDownload, as row: KeptDownload, generation: Int
     ) async throws(CacheError) -> KeptDownload {
-        let file = file
+        let file = try file
         let oldest = CacheSelection.stored(before: now() - PartFile.lifetime)
         var inserted = download
         inserted.id = try await change { (connection) throws(SQLiteError) in
@@ -81,13 +83,10 @@ extension Cache {
     private func drop(_ row: CacheTable.DownloadRow) { remove(row, path: row.path) }
 
     private func remove(_ row: CacheTable.DownloadRow, path: String?) {
-        writer.queue.async { [file, activity] in
+        guard let file = sqlite?.file else { return }
+        writer.soon { () throws(CacheError) in
             path.map(PartFile.removeUnlocked)
-            do throws(CacheError) {
-                try file.write { (connection) throws(SQLiteError) in _ = try CacheTable.delete(row, on: connection) }
-            } catch {
-                activity.report(.cacheFailed(reason: error.message))
-            }
+            try file.write { (connection) throws(SQLiteError) in _ = try CacheTable.delete(row, on: connection) }
         }
     }
 
@@ -96,6 +95,7 @@ extension Cache {
     /// Returns all downloads with sound rows, the oldest first. Of a row that cannot be opened, the URL is `•••`, and
     /// the target is the path of the part file.
     package func downloads() throws(CacheError) -> [KeptDownload] {
+        guard let file = sqlite?.file else { return [] }
         let rows = try file.read { (connection) throws(SQLiteError) in try CacheTable.downloads(on: connection) }
         return rows.compactMap { row in
             switch file.opened(row) {
@@ -113,7 +113,7 @@ extension Cache {
     /// - Returns: the number of removed rows.
     package func remove(_ downloads: [KeptDownload]) async throws(CacheError) -> Int {
         downloads.compactMap(\.path).forEach(PartFile.removeUnlocked)
-        let file = file
+        let file = try file
         return try await writer.alone { () throws(CacheError) in
             try file.erasing { (connection) throws(SQLiteError) in
                 var count = 0

@@ -14,7 +14,7 @@ extension CacheFile {
     /// Returns a download as its row has it.
     func row(of download: KeptDownload) throws(CacheError) -> KeptDownload {
         guard let sealing else { return download }
-        return try sealed { try sealing.row(of: download) }
+        return try coding.sealed { try sealing.row(of: download) }
     }
 
     func opened(_ row: CacheTable.DownloadRow) -> OpenedDownload {

@@ -27,7 +27,7 @@ package final class Eviction: Sendable {
 
     private let file: CacheFile
     private let state: Guarded<State>
-    private let now: @Sendable () -> WallTime
+    let now: @Sendable () -> WallTime
 
     init(file: CacheFile, capacity: Int64, now: @escaping @Sendable () -> WallTime) {
         self.file = file
@@ -58,9 +58,6 @@ package final class Eviction: Sendable {
             return state.allowance <= 0
         }
     }
-
-    /// Whole hours since 1970.
-    var hour: Int64 { now().hour }
 
     /// The bound of the pages in use, in bytes.
     private var bound: Int64 { Self.bound(of: capacity) }

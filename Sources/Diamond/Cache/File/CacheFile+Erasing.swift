@@ -5,10 +5,10 @@ extension CacheFile {
     /// space, however much there is to erase. If a slice fails, the earlier ones stay erased.
     ///
     /// - Parameter names: the names of the entries for other processes; `nil` if any entry may have changed.
-    /// - Returns: the number of erased responses.
+    /// - Returns: the number of erased rows.
     @discardableResult
-    func erase(_ selection: CacheSelection, named names: ChangedNames?) throws(CacheError) -> Int {
-        var count = 0
+    func erase(_ selection: CacheSelection, named names: ChangedNames?) throws(CacheError) -> CacheRecordCount {
+        var count = CacheRecordCount()
         var isLast = false
         while !isLast {
             let (slice, last, newest) = try erasing { (connection) throws(SQLiteError) in
@@ -22,6 +22,19 @@ extension CacheFile {
             isLast = slice.isLast
         }
         return count
+    }
+
+    /// Erases the recorded accesses of some selections.
+    func deleteAccesses(of selections: [CacheSelection]) throws(CacheError) {
+        try erasing { (connection) throws(SQLiteError) in
+            for selection in selections { try CacheTable.deleteAccesses(of: selection, on: connection) }
+        }
+    }
+
+    /// Erases the rows that no entry has.
+    func deleteOrphans() throws(CacheError) {
+        var isLast = false
+        while !isLast { isLast = try erasing(CacheTable.deleteOrphanSlice) }
     }
 
     /// Runs a transaction that erases something, even on a full disk. As a last resort, it does not overwrite the

@@ -10,7 +10,7 @@ extension CacheFile {
     func mark(
         _ selections: [CacheSelection],
         named names: ChangedNames?
-    ) throws(CacheError) -> CacheTable.RowCount {
+    ) throws(CacheError) -> CacheRecordCount {
         // In one transaction: a response that another process stores after it finds the change.
         var (rest, count) = try noting { (connection) throws(SQLiteError) in
             try CacheTable.addChanges(of: names, on: connection)
@@ -45,9 +45,11 @@ extension CacheFile {
 
     /// Whether another process has marked the URL of an entry stale since its request was sent. A change of any entry
     /// counts, too.
-    func isInvalidated(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    func isInvalidated(
+        _ entry: CacheEntry, urlHash: @autoclosure () -> Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
         guard let known = entry.knownChange, try CacheTable.newestChange(on: connection) > known else { return false }
-        let changes = try CacheTable.invalidations(of: urlHash(of: entry.url), after: known, on: connection)
+        let changes = try CacheTable.invalidations(of: urlHash(), after: known, on: connection)
         return changes.contains { !ownChanges.contain($0) }
     }
 
@@ -56,7 +58,7 @@ extension CacheFile {
     func mark(urls: [String]) throws(CacheError) {
         var parts: [CacheSelection] = []
         for url in urls { parts += try self.parts(changedBy: url) }
-        try mark(parts, named: ChangedNames(urls: Set(urls.map { urlHash(of: $0) })))
+        try mark(parts, named: ChangedNames(urls: Set(urls.map(coding.urlHash))))
     }
 
     /// Returns the URLs that have a stored entry that is not marked stale.

@@ -58,8 +58,8 @@ package final class CacheFile: Sendable {
     /// The sealing of the rows; `nil` for a store in clear.
     var sealing: Sealing? { seal == nil ? nil : state.withLock { $0.sealing } }
 
-    /// Whether bodies and headers are neither compressed nor sealed.
-    var isInClear: Bool { !compresses && seal == nil }
+    /// The form of the entries.
+    var coding: CacheCoding { CacheCoding(sealing: sealing, compresses: compresses, place: path) }
 
     /// A number that increases when another file is opened.
     var generation: Int { state.withLock { $0.generation } }

@@ -2,14 +2,19 @@ import Foundation
 
 /// A position in a list: after an entry, by the list's order. The next page begins there, however many entries were
 /// added or removed in the meantime, and is as fast as the first.
-package struct CacheCursor: Hashable, Sendable {
-    package let order: CacheOrder
+public struct CacheCursor: Hashable, Sendable {
+    public let order: CacheOrder
     /// The value that the entry is sorted by, if it is a number.
-    let number: Int64
+    public let number: Int64
     /// The URL in the order of URLs, otherwise empty.
-    let url: String
-    /// The row, which orders entries with equal values.
-    let id: Int64
+    public let url: String
+    /// The number that orders entries with equal values (``CacheRecord/id``).
+    public let id: Int64
+
+    /// Creates the position after a record.
+    public init(after record: CacheRecord, by order: CacheOrder) {
+        self.init(after: CacheListing(record), by: order)
+    }
 
     /// Creates the position after an entry.
     package init(after listing: CacheListing, by order: CacheOrder) {
@@ -24,6 +29,9 @@ package struct CacheCursor: Hashable, Sendable {
             }
     }
 
+    /// Whether a record comes after the cursor, for storages in memory.
+    public func isBefore(_ record: CacheRecord) -> Bool { isBefore(CacheListing(record)) }
+
     /// Whether an entry comes after the cursor.
     func isBefore(_ listing: CacheListing) -> Bool {
         switch order {
@@ -37,7 +45,7 @@ package struct CacheCursor: Hashable, Sendable {
 
 /// The text of a cursor, for a command line: base64url (RFC 4648 section 5) of the order, the numbers and the URL.
 extension CacheCursor: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         Data("\(order.rawValue) \(number) \(id) \(url)".utf8).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }

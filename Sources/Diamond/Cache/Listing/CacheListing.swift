@@ -1,9 +1,14 @@
 import DiamondSQLite
 public import Foundation
 
-/// The order of a list. Each order uses an index.
-package enum CacheOrder: String, Sendable, CaseIterable {
-    case newest, largest, url
+/// The order of a list.
+public enum CacheOrder: String, Sendable, CaseIterable {
+    /// By the time at which a response arrived or was last confirmed, the newest first.
+    case newest
+    /// By the size of the body, the largest first.
+    case largest
+    /// By the URL, in the order of its bytes.
+    case url
 }
 
 /// An entry without its headers and body, for lists and predicates.
@@ -60,6 +65,22 @@ public struct CacheListing: Sendable {
         isPartial = row.int64(Column.isPartial) != 0
     }
 
+    init(_ record: CacheRecord) {
+        let stored = record.entry.stored
+        key = record.key
+        method = record.entry.method
+        url = record.url
+        status = stored.status
+        storedAt = stored.storedAt
+        initialAge = stored.initialAge
+        lifetime = stored.lifetime
+        flags = stored.flags
+        bodySize = record.body.size
+        id = record.id
+        isSealed = record.seal != nil
+        isPartial = stored.flags.contains(.partial)
+    }
+
     /// Returns the milliseconds of freshness left, negative when past; `nil` if there is no lifetime, explicit or
     /// heuristic.
     package func freshness(at now: WallTime) -> Int64? {
@@ -70,14 +91,22 @@ public struct CacheListing: Sendable {
 
 /// The totals of a store (``Cache/totals()``).
 public struct CacheTotals: Sendable {
+    /// Creates totals, for a storage.
+    public init(entries: Int = 0, bodyBytes: Int64 = 0, diskBytes: Int64 = 0) {
+        self.entries = entries
+        self.bodyBytes = bodyBytes
+        self.diskBytes = diskBytes
+    }
+
     /// The number of stored responses, without the partial ones.
-    public package(set) var entries = 0
+    public package(set) var entries: Int
     /// The number of partial entries: the received parts of unfinished transfers.
     package var partials = 0
     /// The bytes of all bodies as stored, partial entries included.
-    public package(set) var bodyBytes: Int64 = 0
-    /// The bytes of all the cache's files, including the write-ahead log.
-    public package(set) var diskBytes: Int64 = 0
+    public package(set) var bodyBytes: Int64
+    /// The bytes of all the cache's files, including the write-ahead log; for a server, of its memory or tables, if it
+    /// tells them.
+    public package(set) var diskBytes: Int64
     package var oldest: WallTime?
     package var newest: WallTime?
 }

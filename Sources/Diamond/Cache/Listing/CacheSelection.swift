@@ -38,7 +38,7 @@ public struct CacheSelection: Hashable, Sendable {
 
     /// Returns the names of its entries for the memory tiers; `nil` if only the file can tell them.
     ///
-    /// - Parameter urlHash: ``CacheFile/urlHash(of:)``.
+    /// - Parameter urlHash: ``CacheCoding/urlHash(of:)``.
     func names(by urlHash: (String) -> Int64) -> ChangedNames? {
         switch criterion {
         case .key(let key): ChangedNames(keys: [key.prefix])
@@ -102,14 +102,4 @@ public struct CacheSelection: Hashable, Sendable {
     package static func expired(at now: WallTime) -> CacheSelection {
         CacheSelection(criterion: .expired(now))
     }
-}
-
-/// The names of changed entries, for the memory tiers of all processes: the prefixes of the entries' keys, and the
-/// hashes of URLs. If another entry or URL has the same prefix or hash, it is read from disk again, too.
-struct ChangedNames: Hashable, Sendable {
-    var keys: Set<Int64> = []
-    /// ``CacheFile/urlHash(of:)``.
-    var urls: Set<Int64> = []
-
-    var isEmpty: Bool { keys.isEmpty && urls.isEmpty }
 }

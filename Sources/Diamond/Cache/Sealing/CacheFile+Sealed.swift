@@ -21,19 +21,19 @@ extension CacheFile {
         // stale.
         guard row.row.keyID == sealing.seal.keyID else {
             guard entry.stored.isWhole else { return nil }
-            let new = try self.row(of: entry, chunks: CacheTable.chunks(of: entry.stored.body))
+            let new = try coding.record(of: entry, chunks: CacheTable.chunks(of: entry.stored.body))
             return SealedRevalidation(row: row, old: old, change: .replace(new))
         }
         var stored = entry.stored
         stored.flags.formUnion(row.stored.flags.intersection(.compressed))
         let size = row.row.bodySize
         let digest = row.row.digest
-        stored.headerBlock = try sealed {
+        stored.headerBlock = try coding.sealed {
             try sealing.headers(of: stored, key: entry.key, bodySize: size, digest: digest)
         }
         let checksum = Checksum.row(
             key: entry.key, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
-        let change = SealedRevalidation.Change.update(stored, checksum: checksum, tags: tags(of: entry))
+        let change = SealedRevalidation.Change.update(stored, checksum: checksum, tags: coding.tags(of: entry))
         return SealedRevalidation(row: row, old: old, change: change)
     }
 
@@ -57,18 +57,6 @@ extension CacheFile {
             try CacheTable.addTags(names, to: id, on: connection)
         }
         return true
-    }
-
-    /// Returns the hash of a URL in memories and in the file's changes. It is the same in every process with the
-    /// store's secret. A reader of a sealed file alone cannot try out which URL it belongs to. URLs that differ only in
-    /// their queries have the same hash, as in memory.
-    func urlHash(of url: String) -> Int64 {
-        let url = url.withoutQuery
-        return CacheTable.hash(of: sealing.map { $0.url(url) } ?? url)
-    }
-
-    func sealed<Value>(_ body: () throws -> Value) throws(CacheError) -> Value {
-        do { return try body() } catch { throw CacheError(SQLiteError(cannotSeal: error, path: store.cachePath)) }
     }
 
     /// Throws if the file was replaced since a change was sealed: the new file has another secret.
@@ -123,7 +111,7 @@ extension CacheFile {
             return try [selection] + parts(of: .tag(CacheEntry.name(ofVariantsUnder: key)))
         }
         guard sealing != nil else { return [selection] }
-        guard let test = selection.urlTest else { return alternatives(to: selection) }
+        guard let test = selection.urlTest else { return coding.alternatives(to: selection) }
         return try [selection] + groups(among: candidates(of: selection), where: test)
     }
 
@@ -150,25 +138,13 @@ extension CacheFile {
         }
     }
 
-    /// Returns the selections for rows in clear and for sealed rows that together name the entries of one. The
-    /// selection is not by the beginning of a URL.
-    private func alternatives(to selection: CacheSelection) -> [CacheSelection] {
-        switch (selection.criterion, sealing) {
-        case (.tag(let name), let sealing?): [selection, .tag(sealing.tag(name))]
-        case (.identity(let name), let sealing?): [selection, .identity(sealing.identity(name))]
-        case (.url(let url), let sealing?): [selection, .url(sealing.url(url))]
-        case (.host(let host), let sealing?): [selection, CacheSelection(criterion: .sealedHost(sealing.host(host)))]
-        default: [selection]
-        }
-    }
-
     /// Returns the entries that have to be opened to know whether their URLs begin with a prefix. If the prefix names a
     /// host, they are the entries of that host only.
     private func candidates(of selection: CacheSelection) -> [[CacheSelection]] {
         guard case .urlPrefix(let prefix) = selection.criterion, let host = URLHost.ofAll(beginningWith: prefix) else {
             return []
         }
-        return [alternatives(to: .host(String(host)))]
+        return [coding.alternatives(to: .host(String(host)))]
     }
 
     /// Returns selections of the sealed entries that match a test.
@@ -191,7 +167,7 @@ extension CacheFile {
         after cursor: CacheCursor?,
         limit: Int
     ) throws(CacheError) -> [CacheListing] {
-        let known = selections.filter { $0.urlTest == nil }.map { alternatives(to: $0) }
+        let known = selections.filter { $0.urlTest == nil }.map { coding.alternatives(to: $0) }
         let tests = selections.compactMap(\.urlTest)
         if sealing != nil, order == .url || !tests.isEmpty {
             let hosts = selections.flatMap { candidates(of: $0) }
@@ -246,9 +222,23 @@ extension CacheFile {
     }
 }
 
+extension CacheCoding {
+    /// Returns the selections for records in clear and for sealed ones that together name the entries of one. The
+    /// selection is not by the beginning of a URL.
+    func alternatives(to selection: CacheSelection) -> [CacheSelection] {
+        switch (selection.criterion, sealing) {
+        case (.tag(let name), let sealing?): [selection, .tag(sealing.tag(name))]
+        case (.identity(let name), let sealing?): [selection, .identity(sealing.identity(name))]
+        case (.url(let url), let sealing?): [selection, .url(sealing.url(url))]
+        case (.host(let host), let sealing?): [selection, CacheSelection(criterion: .sealedHost(sealing.host(host)))]
+        default: [selection]
+        }
+    }
+}
+
 extension CacheSelection {
     /// A test of whether an entry with a known URL matches; `nil` if the selection is not by the beginning of a URL.
-    fileprivate var urlTest: ((CacheListing) -> Bool)? {
+    var urlTest: ((CacheListing) -> Bool)? {
         switch criterion {
         case .urlPrefix(let prefix): { !$0.isLocked && $0.url.utf8.starts(with: prefix.utf8) }
         case .all, .key, .keys, .tag, .identity, .url, .host, .sealedHost, .sealedIdentities, .storedBefore, .expired:

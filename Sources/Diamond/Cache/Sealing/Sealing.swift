@@ -34,6 +34,9 @@ package struct Sealing: Sendable {
         return "\(self.host(String(host)))/\(digest(of: url, .url).prefix(32))"
     }
 
+    /// Returns the hash of a URL in ``ChangedNames/urls``.
+    func urlHash(of url: String) -> Int64 { CacheTable.hash(of: self.url(url.withoutQuery)) }
+
     func host(_ host: String) -> String { String(digest(of: host, .host).prefix(32)) }
 
     private func digest(of name: String, _ column: Column) -> String {
@@ -42,10 +45,10 @@ package struct Sealing: Sendable {
 
     // MARK: Sealing
 
-    /// Returns the sealed row of an entry.
+    /// Returns the sealed record of an entry.
     ///
     /// - Parameter chunks: the chunks of the body.
-    func row(of entry: CacheEntry, chunks: [Data]) throws -> CacheRow {
+    func record(of entry: CacheEntry, chunks: [Data]) throws -> CacheRecord {
         let chunks = try chunks.enumerated().map { try self.sealed($1, key: entry.key, number: $0) }
         var sealed = entry
         sealed.request = try request(of: entry)
@@ -53,11 +56,13 @@ package struct Sealing: Sendable {
         sealed.identity = entry.identity.map(identity)
         sealed.tags = Tags(entry.names.map(tag))
         sealed.isFoundByOthers = false
+        sealed.groups = []
         sealed.stored.body = Data()
-        var row = CacheRow(sealed, seal: seal.keyID, chunks: chunks)
-        row.entry.stored.headerBlock = try headers(
-            of: entry.stored, key: entry.key, bodySize: row.body.size, digest: row.body.checksums.column)
-        return row
+        var record = CacheRecord(sealed, seal: seal.keyID, chunks: chunks)
+        record.entry.stored.headerBlock = try headers(
+            of: entry.stored, key: entry.key, bodySize: record.body.size, digest: record.body.checksums.column)
+        record.sealedURLHash = urlHash(of: entry.url)
+        return record
     }
 
     private func request(of entry: CacheEntry) throws -> [UInt8] {

@@ -8,6 +8,21 @@ extension CacheTable {
     /// capacity.
     private static let capacityPerAccess: Int64 = 4096
 
+    /// Writes the uses, counts and accesses of a batch.
+    ///
+    /// - Returns: which accesses are recorded from now on; `nil` if it is not known.
+    static func write(
+        _ records: UsageRecords,
+        capacity: Int64,
+        isUncompressed: Bool,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> AccessRecording? {
+        if !records.visited.isEmpty { try visit(records.visited, on: connection) }
+        for counts in records.counts { try add(counts, on: connection) }
+        guard records.wasUsed || !records.accesses.isEmpty else { return nil }
+        return try record(records.accesses, capacity: capacity, isUncompressed: isUncompressed, on: connection)
+    }
+
     /// Saves the capacity of the cache that was used. If recording is on, also inserts its accesses, and deletes the
     /// oldest ones beyond the ring's size.
     ///

@@ -96,7 +96,7 @@ extension CacheTable {
 
     /// Returns the numbers of the changes after a change that concern all entries of a URL.
     ///
-    /// - Parameter url: ``CacheFile/urlHash(of:)``.
+    /// - Parameter url: ``CacheCoding/urlHash(of:)``.
     static func invalidations(
         of url: Int64,
         after number: Int64,

@@ -134,12 +134,11 @@ extension CacheTable {
         )
         guard try statement.step() else { return CacheTotals() }
         let partials = try partialCount(on: connection)
-        return CacheTotals(
-            entries: Int(statement.int64(0) - statement.int64(4)) - partials,
-            partials: partials,
-            bodyBytes: statement.int64(1),
-            oldest: statement.optionalTime(2),
-            newest: statement.optionalTime(3)
-        )
+        var totals = CacheTotals(
+            entries: Int(statement.int64(0) - statement.int64(4)) - partials, bodyBytes: statement.int64(1))
+        totals.partials = partials
+        totals.oldest = statement.optionalTime(2)
+        totals.newest = statement.optionalTime(3)
+        return totals
     }
 }

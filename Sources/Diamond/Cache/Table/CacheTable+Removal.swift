@@ -26,44 +26,27 @@ extension CacheTable {
         try connection.hasRow("SELECT 1 FROM entry WHERE key_prefix = \(key.prefix) AND key = \(key)")
     }
 
-    /// A number of rows, and the responses among them. The index of the variants under a key is a row, and no response.
-    struct RowCount {
-        private(set) var rows = 0
-        private(set) var responses = 0
-
-        /// Counts a row.
-        mutating func add(flags: Int64) {
-            rows += 1
-            if !StoredResponse.Flags(rawValue: flags).contains(.variants) { responses += 1 }
-        }
-
-        static func += (count: inout RowCount, other: RowCount) {
-            count.rows += other.rows
-            count.responses += other.responses
-        }
-    }
-
     /// Erases some of the entries, no more than the log has room for.
     ///
-    /// - Returns: the number of erased responses, and whether these were the last entries.
+    /// - Returns: the number of erased rows, and whether these were the last entries.
     static func deleteSlice(
         _ selection: CacheSelection,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
+    ) throws(SQLiteError) -> (count: CacheRecordCount, isLast: Bool) {
         let (ids, count, isLast) = try slice(of: selection, on: connection)
         try delete(ids, on: connection)
         if case .identity = selection.criterion, !ids.isEmpty { try note(.signOut, on: connection) }
-        return (count.responses, isLast)
+        return (count, isLast)
     }
 
     private static func slice(
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (ids: [Int64], count: RowCount, isLast: Bool) {
+    ) throws(SQLiteError) -> (ids: [Int64], count: CacheRecordCount, isLast: Bool) {
         let statement = try connection.statement(
             once: "SELECT id, body_size, flags FROM \(sql: rows(of: selection)) LIMIT \(sliceSize)")
         var ids: [Int64] = []
-        var count = RowCount()
+        var count = CacheRecordCount()
         var bytes: Int64 = 0
         while bytes < sliceBytes {
             guard try statement.step() else { return (ids, count, ids.count < sliceSize) }
@@ -115,8 +98,8 @@ extension CacheTable {
     static func invalidate(
         _ ids: some Sequence<Int64>,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> RowCount {
-        var count = RowCount()
+    ) throws(SQLiteError) -> CacheRecordCount {
+        var count = CacheRecordCount()
         for id in ids {
             let statement = try connection.statement(
                 "UPDATE entry SET flags = flags | 8 WHERE id = \(id) AND flags & 8 = 0 RETURNING flags")

@@ -28,14 +28,14 @@ extension CacheTable {
 
     /// - Returns: the row's id; `nil` if a newer response was stored since the request was sent.
     static func store(
-        _ row: CacheRow,
+        _ row: CacheRecord,
         isPartial: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int64? {
         try store(row.entry, row.body, seal: row.seal, isPartial: isPartial, on: connection)
     }
 
-    // Separate parameters, because a CacheRow would copy the entry.
+    // Separate parameters, because a record would copy the entry.
     private static func store(
         _ entry: CacheEntry,
         _ body: BodyRows,

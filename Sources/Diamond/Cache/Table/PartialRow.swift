@@ -33,13 +33,13 @@ struct PreparedChunks: Sendable {
     fileprivate let checksum: Int64
 }
 
-/// Writing a body in pieces. The row and its checksum are valid after each.
-extension CacheFile {
+/// Preparing a body that is written in pieces. The row and its checksum are valid after each.
+extension CacheCoding {
     /// Returns the row of the partial entry that a body begins with.
-    func prepared(_ entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRow {
+    func prepared(_ entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRecord {
         var part = entry
         part.stored.flags.insert(.partial)
-        return try row(of: part, chunks: chunks)
+        return try record(of: part, chunks: chunks)
     }
 
     /// Returns chunks prepared to be written after those of a row.
@@ -58,12 +58,15 @@ extension CacheFile {
         let stored = try seal(&row, isPartial: isPartial)
         return PreparedChunks(chunks: prepared, row: row, stored: stored, checksum: before)
     }
+}
 
+/// Writing a body in pieces.
+extension CacheFile {
     /// Inserts a partial entry, and removes another of its key.
     ///
     /// - Parameter stored: the entry's fields without its body, in clear.
     func begin(
-        _ row: CacheRow,
+        _ row: CacheRecord,
         stored: StoredResponse,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> PartialRow {
@@ -111,8 +114,10 @@ extension CacheFile {
             try CacheTable.update(
                 last.row, to: stored, isPartial: false, isVisited: isUsed, checksum: last.checksum, on: connection)
         else { throw gone() }
-        try CacheTable.replaceTags(of: last.row.id, by: tags(of: entry), on: connection)
-        if try isInvalidated(entry, on: connection) { _ = try CacheTable.invalidate([last.row.id], on: connection) }
+        try CacheTable.replaceTags(of: last.row.id, by: coding.tags(of: entry), on: connection)
+        if try isInvalidated(entry, urlHash: coding.urlHash(of: entry.url), on: connection) {
+            _ = try CacheTable.invalidate([last.row.id], on: connection)
+        }
         return last.row
     }
 

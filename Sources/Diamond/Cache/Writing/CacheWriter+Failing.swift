@@ -6,7 +6,7 @@ extension CacheWriter {
     /// Drops all waiting changes, because the open file lost its name, and the file at the path cannot be opened.
     /// Entries under their keys in the next file count as outdated.
     func failWaitingChanges(_ error: CacheError) {
-        activity.report(.cacheFailed(reason: error.message))
+        report(error)
         while let group = nextGroup() {
             state.withLock { state in
                 state.fail(group.map(\.key))
@@ -22,8 +22,8 @@ extension CacheWriter {
 
     /// Reports that a group could not be written, and remembers its keys.
     func giveUp(_ group: [CacheChange], because error: CacheError) -> CachePages? {
-        activity.report(.cacheFailed(reason: error.message))
-        let outdated = outdated(group.map(\.key))
+        report(error)
+        let outdated = outdated(group.filter { storage.isLocal || $0.isErasure }.map(\.key))
         state.withLock { state in
             state.fail(outdated)
             // Erasing an outdated entry again notifies the others of it.
@@ -36,12 +36,7 @@ extension CacheWriter {
     private func outdated(_ keys: [RequestKey]) -> [RequestKey] {
         // No key has to be remembered then.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
-        let known = try? file.read { (connection) throws(SQLiteError) in
-            var known: [RequestKey] = []
-            for key in keys where try CacheTable.has(key, on: connection) { known.append(key) }
-            return known
-        }
-        return known ?? keys
+        return (try? storage.stored(among: keys)) ?? keys
     }
 
     /// Erases the entries on disk whose newer changes could not be written, and marks stale entries. It runs before any
@@ -49,7 +44,7 @@ extension CacheWriter {
     func reconcile() throws(CacheError) {
         guard state.withLock({ $0.canReconcile }) else { return }
         // If another file is at the path now, its entries have to be erased.
-        try file.reopenIfReplaced()
+        try storage.prepare()
         do throws(CacheError) {
             try erase(state.withLock { $0.outdated })
             try notifyProcesses()
@@ -62,14 +57,16 @@ extension CacheWriter {
 
     private func erase(_ outdated: [CacheSelection]) throws(CacheError) {
         guard !outdated.isEmpty else { return }
-        for selection in outdated { try file.erase(selection, named: selection.names(by: file.urlHash)) }
+        for selection in outdated {
+            try storage.eraseOutdated([selection], announcing: selection.names(by: storage.coding.urlHash))
+        }
         state.withLock { $0.removeFailures() }
     }
 
     /// Notifies other processes that anything may have changed, if it is not known which entries have.
     private func notifyProcesses() throws(CacheError) {
         guard state.withLock({ $0.mustNotifyProcesses }) else { return }
-        try file.noting { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
+        _ = try storage.invalidate([], announcing: nil)
         state.withLock { $0.finishNotifying() }
     }
 
@@ -79,7 +76,7 @@ extension CacheWriter {
     private func markNext() throws(CacheError) -> Bool {
         let urls = state.withLock { $0.beginReadyInvalidations() }
         guard !urls.isEmpty else { return false }
-        try file.mark(urls: urls)
+        try storage.invalidate(urls: urls)
         state.withLock { $0.finishInvalidations(urls.count) }
         return true
     }
@@ -96,12 +93,12 @@ extension CacheWriter {
     private func stored(_ urls: [String]) -> Set<String> {
         // No URL has to be remembered then.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
-        return (try? file.valid(urls: urls)) ?? Set(urls)
+        return (try? storage.valid(urls: urls)) ?? Set(urls)
     }
 
     /// Marks the entries of invalidations that came after the last change and were not tried yet.
     func reconcileNewInvalidations() {
         guard state.withLock({ $0.hasNewInvalidations }) else { return }
-        do throws(CacheError) { try reconcile() } catch { activity.report(.cacheFailed(reason: error.message)) }
+        do throws(CacheError) { try reconcile() } catch { report(error) }
     }
 }

@@ -10,13 +10,13 @@ extension CacheWriter {
     ///
     /// - Returns: whether more has to be evicted; `nil` if nothing was written, and the usage was not checked.
     func drain() -> Bool? {
-        do throws(CacheError) { try file.reopenIfReplaced() } catch {
+        do throws(CacheError) { try storage.prepare() } catch {
             failWaitingChanges(error)
             return nil
         }
         var isMore: Bool?
         while let group = nextGroup() {
-            let checksUsage = eviction.spend(group.reduce(0) { $0 + $1.diskBytes })
+            let checksUsage = storage.spend(group.reduce(0) { $0 + $1.diskBytes })
             let pages = write(group, checksUsage: checksUsage)
             state.withLock { $0.finish(group) }
             isMore = checksUsage ? evictSlice(pages) : false
@@ -31,20 +31,20 @@ extension CacheWriter {
         queue.async { if self.evictSlice() { self.scheduleEviction() } }
     }
 
-    func evictIfNeeded() -> Bool { eviction.needsCheck ? evictSlice() : false }
+    func evictIfNeeded() -> Bool { storage.needsEviction ? evictSlice() : false }
 
     /// - Parameter pages: the pages of the file, if a write has just returned them.
     /// - Returns: whether more has to be evicted.
     func evictSlice(_ pages: CachePages? = nil) -> Bool {
         do throws(CacheError) {
-            let (count, isMore) = try eviction.slice(pages)
+            let (count, isMore) = try storage.evictSlice(pages)
             if count > 0 {
-                self.count(in: eviction.hour) { $0.evictions += Int64(count) }
+                self.count(in: now().hour) { $0.evictions += Int64(count) }
                 activity.report(.evicted(count: count))
             }
             return isMore
         } catch {
-            activity.report(.cacheFailed(reason: error.message))
+            report(error)
             return false
         }
     }
@@ -96,57 +96,28 @@ extension CacheWriter {
         guard !records.isEmpty || state.withLock({ $0.mustReconcile }) else { return }
         do throws(CacheError) {
             try reconcile()
-            _ = try write(records, with: [], checksUsage: false, busyTimeout: CacheFile.briefTimeout)
+            _ = try write(records, with: [], checksUsage: false)
         } catch  where error.code == .busy {
             // They are written with the next change.
             putBack(records)
         } catch {
             // Dropped, or they would fail again and again.
-            activity.report(.cacheFailed(reason: error.message))
+            report(error)
         }
     }
 
     private func write(
-        _ records: UsageRecords, with group: [CacheChange], checksUsage: Bool, busyTimeout: Duration? = nil
-    )
-        throws(CacheError) -> CachePages?
-    {
-        let capacity = eviction.capacity
-        let isUncompressed = file.isInClear
-        let records = counting(group, in: records)
-        let generation = file.generation
-        var changes: [PreparedChange] = []
-        for change in group { changes.append(try file.prepared(change)) }
-        let renewals = renewals(of: records.visited)
-        let (recording, pages, gone) = try file.write(busyTimeout: busyTimeout) { (connection) throws(SQLiteError) in
-            try file.throwIfReplaced(of: generation)
-            var gone: [RequestKey] = []
-            for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
-            for renewal in renewals { try CacheTable.write(renewal, on: connection) }
-            let recording = try Self.write(
-                records, capacity: capacity, isUncompressed: isUncompressed, on: connection)
-            // This connection has the page counts in memory; a reader would have to read the log.
-            return (recording, checksUsage ? try CacheTable.pages(on: connection) : nil, gone)
-        }
-        for key in gone { onVanishedEntry(key) }
-        if let recording { recorder.set(recording) }
-        return pages
-    }
-
-    /// Reads the visited entries whose bodies have SHA-256, before the transaction, because that may take long. After
-    /// ``CacheTable/renewalLimit`` bytes, or if it fails, the next visits do it: such an entry counts as unused.
-    private func renewals(of visited: Set<Int64>) -> [CacheTable.Renewal] {
-        var renewals: [CacheTable.Renewal] = []
-        var size: Int64 = 0
-        for prefix in visited where size < CacheTable.renewalLimit {
-            let renewal = try? file.read { (connection) throws(SQLiteError) in
-                try CacheTable.renewal(of: prefix, on: connection)
-            }
-            guard let renewal else { continue }
-            size += renewal.bodySize
-            renewals.append(renewal)
-        }
-        return renewals
+        _ records: UsageRecords, with group: [CacheChange], checksUsage: Bool
+    ) throws(CacheError) -> CachePages? {
+        let coding = storage.coding
+        var batch = CacheBatch([])
+        for change in group { batch.steps.append(try coding.step(of: change)) }
+        batch.usage = counting(group, in: records)
+        batch.checksUsage = checksUsage
+        let outcome = try storage.write(batch)
+        for key in outcome.vanished { onVanishedEntry(key) }
+        if let recording = outcome.recording { recorder.set(recording) }
+        return outcome.pages
     }
 
     /// Returns usage records with the number of responses that a group stores. They are counted in the group's own
@@ -155,21 +126,7 @@ extension CacheWriter {
         let stores = group.count(where: \.isNew)
         guard stores > 0 else { return records }
         var records = records
-        _ = records.counts.count(in: eviction.hour) { $0.stores += Int64(stores) }
+        _ = records.counts.count(in: now().hour) { $0.stores += Int64(stores) }
         return records
-    }
-
-    /// - Returns: which accesses are recorded from now on; `nil` if it is not known.
-    private static func write(
-        _ records: UsageRecords,
-        capacity: Int64,
-        isUncompressed: Bool,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> AccessRecording? {
-        if !records.visited.isEmpty { try CacheTable.visit(records.visited, on: connection) }
-        for counts in records.counts { try CacheTable.add(counts, on: connection) }
-        guard records.wasUsed || !records.accesses.isEmpty else { return nil }
-        return try CacheTable.record(
-            records.accesses, capacity: capacity, isUncompressed: isUncompressed, on: connection)
     }
 }

@@ -14,9 +14,9 @@ final class CacheWriter: Sendable {
     /// The most waiting bytes that a task's own thread writes.
     private static let maximumQuickFlush = 64 << 10
 
-    let file: CacheFile
-    let eviction: Eviction
+    let storage: any DirectCacheStorage
     let activity: Activity
+    let now: @Sendable () -> WallTime
     let state = Guarded(PendingChanges())
     let recorder = AccessRecorder()
     let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
@@ -31,17 +31,17 @@ final class CacheWriter: Sendable {
     let onVanishedEntry: @Sendable (RequestKey) -> Void
 
     init(
-        file: CacheFile,
-        eviction: Eviction,
+        storage: any DirectCacheStorage,
         activity: Activity,
+        now: @escaping @Sendable () -> WallTime,
         writeDelay: Duration,
         onVanishedEntry: @escaping @Sendable (RequestKey) -> Void
     ) {
         self.onVanishedEntry = onVanishedEntry
         debouncer = WriteDebouncer(after: writeDelay)
-        self.file = file
-        self.eviction = eviction
+        self.storage = storage
         self.activity = activity
+        self.now = now
     }
 
     /// Adds a change.
@@ -127,7 +127,7 @@ final class CacheWriter: Sendable {
     /// - Returns: `false` if another process writes, or more than one slice has to be evicted. The queue's own thread
     ///   then does the rest.
     private func flushHere() -> Bool {
-        guard file.canWriteImmediately else { return false }
+        guard storage.canWriteImmediately else { return false }
         return timed {
             guard !(drain() ?? evictIfNeeded()) else { return false }
             write(drainUsageRecords())
@@ -137,7 +137,8 @@ final class CacheWriter: Sendable {
 
     /// Whether the task's thread may wait for the disk: little waits, and the disk was quick recently.
     private var mayHoldThread: Bool {
-        quickFlushes.withLock { $0.mayHoldThread } && state.withLock { $0.cost <= Self.maximumQuickFlush }
+        storage.isLocal && quickFlushes.withLock { $0.mayHoldThread }
+            && state.withLock { $0.cost <= Self.maximumQuickFlush }
     }
 
     private func timed<Result>(_ flush: () -> Result) -> Result {
@@ -146,8 +147,8 @@ final class CacheWriter: Sendable {
         return flush()
     }
 
-    /// Runs a body while no other write of this process runs, on the file that has the store's name now. If that file
-    /// cannot be opened, the body is not run.
+    /// Runs a body while no other write of this process runs, on the store as it is now. If it cannot be opened, the
+    /// body is not run.
     func alone<Result: Sendable>(_ body: @escaping @Sendable () throws(CacheError) -> Result) async throws(CacheError)
         -> Result
     {
@@ -157,7 +158,7 @@ final class CacheWriter: Sendable {
                 if self.drain() == true { self.scheduleEviction() }
                 self.write(self.drainUsageRecords())
                 let result = Swift.Result { () throws(CacheError) in
-                    try self.file.reopenIfReplaced()
+                    try self.storage.prepare()
                     return try body()
                 }
                 continuation.resume(returning: result)
@@ -166,16 +167,14 @@ final class CacheWriter: Sendable {
         return try result.get()
     }
 
-    /// Erases the partial entry of a key, soon.
-    func dropPart(of key: RequestKey) {
-        queue.async { [self] in
-            do throws(CacheError) {
-                try file.write { (connection) throws(SQLiteError) in try CacheTable.deletePart(of: key, on: connection)
-                }
-            } catch {
-                activity.report(.cacheFailed(reason: error.message))
-            }
-        }
+    /// Runs a body soon, and reports its failure.
+    func soon(_ body: @escaping @Sendable () throws(CacheError) -> Void) {
+        queue.async { do throws(CacheError) { try body() } catch { self.report(error) } }
+    }
+
+    /// Reports a failure of the storage. The circuit has reported that a server is out of reach.
+    func report(_ error: CacheError) {
+        if error.code != .unreachable { activity.report(.cacheFailed(reason: error.message)) }
     }
 
     /// Removes the failure of a key whose entry on disk was written since, without a ``CacheChange``.
@@ -183,7 +182,7 @@ final class CacheWriter: Sendable {
 
     private func throwIfForked() throws(CacheError) {
         guard getpid() != process else { return }
-        throw CacheError(SQLiteError(.forked, "opened before a fork", path: file.store.cachePath))
+        throw CacheError(SQLiteError(.forked, "opened before a fork", path: storage.coding.place))
     }
 
     /// - Returns: whether this is a forked child. Nothing is written then, which is reported once.

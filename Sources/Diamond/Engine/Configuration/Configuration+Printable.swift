@@ -6,7 +6,8 @@ extension Engine.Configuration: Redacted {
     public var description: String {
         let place = baseURL.map { ", base URL \(RequestURL.masked(Array($0.utf8)))" } ?? ""
         let key = seal.map { ", sealed with the key '\($0.keyID)'" } ?? ""
-        return (store.map { "store \($0)" } ?? "no store") + key + place
+        let server = cache.name.map { ", cache \($0)" } ?? ""
+        return (store.map { "store \($0)" } ?? "no store") + server + key + place
     }
 
     /// The description and the names of the headers, without values that may be secret.

@@ -6,6 +6,8 @@ extension Engine {
     public struct Configuration: Sendable {
         /// The store of the cache and the queue; `nil` for neither.
         public var store: Store?
+        /// The place of the cache: ``CachePlace/store``, the default, is the file of ``store``.
+        public var cache = CachePlace.store
         /// The seal of the files of the cache and the queue, such as ``AESGCMSeal``; `nil`, the default, leaves them in
         /// clear. See <doc:Sealing>.
         public var seal: (any CacheSeal)?
@@ -113,7 +115,12 @@ extension Engine {
         /// Creates a configuration with the defaults.
         ///
         /// - Parameter store: the store of the cache and the queue; `nil` for an engine without them.
-        public init(store: Store? = .default) { self.store = store }
+        ///
+        /// - Parameter cache: the place of the cache.
+        public init(store: Store? = .default, cache: CachePlace = .store) {
+            self.store = store
+            self.cache = cache
+        }
     }
 
     static func transport(of configuration: Configuration) -> any Transport {

@@ -57,7 +57,7 @@ extension BodyRecorder {
     /// Whether the announced body is larger than the store's bound.
     private func isTooLarge(_ head: ReceivedResponse) -> Bool {
         guard let length = head.headers.single(.contentLength).flatMap({ Int(digits: $0) }) else { return false }
-        return store.cache?.eviction.isTooLarge(length) ?? true
+        return store.cache?.storage.isTooLarge(length) ?? true
     }
 
     func collect(_ piece: Data) -> Bool {

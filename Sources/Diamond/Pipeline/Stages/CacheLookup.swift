@@ -111,6 +111,14 @@ struct CacheLookup: Sendable {
         }?.response
     }
 
+    /// Loads what a server has stored for a request, unless the response is in memory. Lookups find it until the result
+    /// is released. A cache in a file needs no loading.
+    func load(for context: RequestContext) async -> LoadedEntries.Use? {
+        guard let cache, cache.loaded != nil, let identity = context.identity, peek(identity, of: context.wire) == nil
+        else { return nil }
+        return await cache.load(identity.key)
+    }
+
     /// Returns the stored response; for a sink with a reader instead of the body.
     func find(for context: RequestContext) -> StoredCandidate? {
         guard let identity = context.identity else { return nil }
@@ -146,7 +154,7 @@ struct CacheLookup: Sendable {
     /// Reports a failure of the cache, except those that are expected: an entry was erased, replaced or, as reported
     /// then, damaged, or a body exceeds the store's bound.
     func report(_ error: CacheError) {
-        guard ![.entryGone, .corrupt, .bodyTooLarge].contains(error.code) else { return }
+        guard ![.entryGone, .corrupt, .bodyTooLarge, .unreachable].contains(error.code) else { return }
         activity.report(.cacheFailed(reason: error.message))
     }
 

@@ -144,7 +144,7 @@ actor DownloadRecorder: BodyRecording {
     /// - Parameter isSynced: whether the file is synced to the disk before. A sync takes milliseconds.
     private func record(isSynced: Bool = true) async {
         guard !isRefused else { return }
-        guard let cache, let entry else { return await refuse() }
+        guard let cache, cache.keepsParts, let entry else { return await refuse() }
         let size = count
         recorded = size
         if isSynced { synced = size }

@@ -39,7 +39,7 @@ import Testing
     private func storeFrames(_ frames: [Data], of entry: CacheEntry, in cache: Cache) throws {
         var entry = entry
         entry.stored.flags.insert(.compressed)
-        let row = CacheRow(entry, seal: nil, chunks: frames)
+        let row = CacheRecord(entry, seal: nil, chunks: frames)
         try cache.file.write { (connection) throws(SQLiteError) in _ = try CacheTable.store(row, on: connection) }
     }
 

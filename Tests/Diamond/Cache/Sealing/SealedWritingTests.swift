@@ -106,23 +106,24 @@ import Testing
         await cache.flush()
         var confirmed = entry
         confirmed.stored.storedAt = 5
-        let change = try cache.file.prepared(.confirm(confirmed, replacing: entry.stored))
+        let file = try cache.file
+        let confirmation = CacheConfirmation(entry: confirmed, old: entry.stored, coding: file.coding)
+        let step = try file.prepared(.confirm(confirmation))
         cache.store(entry)
         await cache.flush()
-        let isGone = try cache.file.write { (connection) throws(SQLiteError) in
-            try cache.file.write(change, on: connection)
-        }
+        let isGone = try file.write { (connection) throws(SQLiteError) in try file.write(step, on: connection) }
         #expect(isGone)
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
     @Test func `a value that was sealed for one file is not written into its replacement`() async throws {
         let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
-        let generation = cache.file.generation
-        try cache.file.throwIfReplaced(of: generation)
+        let file = try cache.file
+        let generation = file.generation
+        try file.throwIfReplaced(of: generation)
         for suffix in ["", "-wal", "-shm"] { unlink(temporary.store.cachePath + suffix) }
-        try cache.file.reopenIfReplaced()
-        #expect(throws: SQLiteError.self) { try cache.file.throwIfReplaced(of: generation) }
+        try file.reopenIfReplaced()
+        #expect(throws: SQLiteError.self) { try file.throwIfReplaced(of: generation) }
         let clear = try Cache(TemporaryStore().store, memoryCapacity: 0)
         try clear.file.throwIfReplaced(of: 9)
     }

@@ -3,12 +3,17 @@ import DiamondSQLite
 import Foundation
 
 /// Writing and reading the chunks of bodies, compressed and sealed if the store does that.
-extension CacheFile {
-    /// Returns the row of an entry, compressed and sealed if the store does that.
-    func row(of entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRow {
+extension CacheCoding {
+    /// Returns the record of an entry, compressed and sealed if the store does that.
+    func record(of entry: CacheEntry) throws(CacheError) -> CacheRecord {
+        guard !isInClear else { return CacheRecord(entry, seal: nil, body: BodyRows(entry.stored.body)) }
+        return try record(of: entry, chunks: CacheTable.chunks(of: entry.stored.body))
+    }
+
+    func record(of entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRecord {
         let (entry, chunks) = packed(entry, chunks: chunks)
-        guard let sealing else { return CacheRow(entry, seal: nil, chunks: chunks) }
-        return try sealed { try sealing.row(of: entry, chunks: chunks) }
+        guard let sealing else { return CacheRecord(entry, seal: nil, chunks: chunks) }
+        return try sealed { try sealing.record(of: entry, chunks: chunks) }
     }
 
     /// Returns a chunk as it is written.

@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 
 /// Compressing and decompressing bodies.
-extension CacheFile {
+extension CacheCoding {
     /// Returns an entry with its chunks compressed, if compression is on and pays off.
     func packed(_ entry: CacheEntry, chunks: [Data]) -> (entry: CacheEntry, chunks: [Data]) {
         guard compresses, BodyCompression.isCompressible(entry.stored), let packed = BodyCompression.pack(chunks) else {

@@ -1,0 +1,321 @@
+import DiamondSQLite
+import Dispatch
+import Foundation
+
+/// A storage on a server, behind a circuit: records are sealed before they are sent, and opened when they are read. The
+/// thread that calls a verb waits for the server, except in ``load(_:)``.
+final class RemoteCacheStorage: DirectCacheStorage {
+    /// The longest wait of a lookup.
+    static let lookupLimit = Duration.milliseconds(50)
+    /// The longest wait of a write, and of a person's query.
+    private static let limit = Duration.seconds(2)
+    /// The bytes of a body that come with its record.
+    private static let inlineBody = 1 << 20
+    /// The largest body. It is stored and read as a whole.
+    private static let largestBody = 16 << 20
+    private static let pageSize = 1000
+
+    let base: any CacheStorage
+    let coding: CacheCoding
+    private let circuit: StorageCircuit
+    private let clock: any Clock<Duration>
+    private let activity: Activity
+    private let executor = QueueExecutor()
+
+    init(
+        _ base: any CacheStorage, seal: (any CacheSeal)?, compresses: Bool, activity: Activity,
+        clock: any Clock<Duration>, circuit: StorageCircuit
+    ) {
+        self.base = base
+        self.clock = clock
+        self.circuit = circuit
+        self.activity = activity
+        coding = CacheCoding(
+            sealing: seal.map { Sealing($0, secret: base.secret) }, compresses: compresses, place: base.name)
+    }
+
+    var name: String { base.name }
+
+    var secret: Data { base.secret }
+
+    // MARK: Calling the server
+
+    /// Returns the records under a key; none if the server does not return them in time. It suspends.
+    func load(_ key: RequestKey) async -> [CacheRecord] {
+        do throws(CacheError) {
+            return try await call(within: Self.lookupLimit) { (base) async throws(CacheError) in
+                var records = try await base.records(under: key, bodyLimit: Self.inlineBody)
+                for index in records.indices where records[index].lacksChunks {
+                    let chunks = try await base.chunks(0..<records[index].chunkCount, of: records[index])
+                    records[index] = records[index].with(chunks: chunks ?? [])
+                }
+                return records
+            }
+        } catch {
+            report(error)
+            return []
+        }
+    }
+
+    private func call<Value: Sendable>(
+        within limit: Duration,
+        _ body: @escaping @Sendable (any CacheStorage) async throws(CacheError) -> Value
+    ) async throws(CacheError) -> Value {
+        try checkCircuit()
+        return try settled(await TimeLimit(limit, by: clock).value { [base] in await Self.result(of: body, base) })
+    }
+
+    private static func result<Value>(
+        of body: @Sendable (any CacheStorage) async throws(CacheError) -> Value, _ base: any CacheStorage
+    ) async -> Result<Value, CacheError> {
+        do throws(CacheError) { return .success(try await body(base)) } catch { return .failure(error) }
+    }
+
+    /// Calls the server while the calling thread waits. The call runs on threads of its own, because this may be one of
+    /// the few on which tasks run.
+    private func wait<Value: Sendable>(
+        _ body: @escaping @Sendable (any CacheStorage) async throws(CacheError) -> Value
+    ) throws(CacheError) -> Value {
+        try checkCircuit()
+        let result = Guarded<Result<Value, CacheError>?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+        Task.detached(executorPreference: executor) { [base] in
+            let value = await Self.result(of: body, base)
+            result.withLock { $0 = value }
+            isDone.signal()
+        }
+        _ = isDone.wait(timeout: .now() + .milliseconds(Int(Self.limit.milliseconds)))
+        return try settled(result.withLock { $0 })
+    }
+
+    private func checkCircuit() throws(CacheError) {
+        switch circuit.admit() {
+        case .pass: return
+        case .refuse: break
+        case .probe(let number): probe(number)
+        }
+        throw unreachable
+    }
+
+    private func probe(_ number: Int) {
+        let limit = TimeLimit(Self.limit, by: clock)
+        Task.detached { [base, circuit] in
+            let isGood = await limit.value { (try? await base.totals()) != nil }
+            circuit.settle(number, isGood: isGood ?? false)
+        }
+    }
+
+    /// - Parameter result: `nil` if the time was up.
+    private func settled<Value>(_ result: Result<Value, CacheError>?) throws(CacheError) -> Value {
+        switch result {
+        case .success(let value): return value
+        case .failure(let error) where error.code != .unreachable: throw error
+        case .failure(let error): open(because: error.message)
+        case nil: open(because: "\(name) does not answer")
+        }
+        throw unreachable
+    }
+
+    private func open(because reason: String) {
+        if circuit.fail() { activity.report(.cacheFailed(reason: "\(reason): requests continue without the cache")) }
+    }
+
+    private var unreachable: CacheError { CacheError(.unreachable, "\(name) does not answer: try again") }
+
+    private func report(_ error: CacheError) {
+        if error.code != .unreachable { activity.report(.cacheFailed(reason: error.message)) }
+    }
+
+    // MARK: Lookups
+
+    func records(under key: RequestKey, bodyLimit: Int) throws(CacheError) -> [CacheRecord] {
+        try wait { (base) async throws(CacheError) in try await base.records(under: key, bodyLimit: bodyLimit) }
+    }
+
+    func chunks(_ numbers: Range<Int>, of record: CacheRecord) throws(CacheError) -> [Data]? {
+        try wait { (base) async throws(CacheError) in try await base.chunks(numbers, of: record) }
+    }
+
+    // Without the server, anything may have changed.
+    func changes(since position: Int64?) -> CacheChanges {
+        (try? base.changes(since: position)) ?? CacheChanges(position: position ?? 0, names: nil)
+    }
+
+    // A storage returns a lost connection once, to the poll that drops the memory tier.
+    func changesAtOnce(since position: Int64) -> CacheChanges? { nil }
+
+    // MARK: Writes
+
+    let isLocal = false
+
+    var canWriteImmediately: Bool { false }
+
+    func prepare() {}
+
+    func write(_ batch: CacheBatch) throws(CacheError) -> CacheOutcome {
+        var outcome = CacheOutcome()
+        if !batch.steps.isEmpty || !batch.counts.isEmpty {
+            outcome = try wait { (base) async throws(CacheError) in try await base.write(batch) }
+        }
+        outcome.recording = .off
+        return outcome
+    }
+
+    func invalidate(
+        _ selections: [CacheSelection], announcing names: ChangedNames?
+    ) throws(CacheError) -> CacheRecordCount {
+        let parts = try parts(of: selections)
+        return try wait { (base) async throws(CacheError) in try await base.invalidate(parts, announcing: names) }
+    }
+
+    func invalidate(urls: [String]) throws(CacheError) {
+        let selections = urls.flatMap { [.url($0), CacheSelection.tag(CacheEntry.name(ofAllLike: $0))] }
+        _ = try invalidate(selections, announcing: ChangedNames(urls: Set(urls.map(coding.urlHash))))
+    }
+
+    func erase(_ selections: [CacheSelection], announcing names: ChangedNames?) throws(CacheError) -> CacheRecordCount {
+        let parts = try parts(of: selections)
+        return try wait { (base) async throws(CacheError) in try await base.erase(parts, announcing: names) }
+    }
+
+    func eraseOutdated(_ selections: [CacheSelection], announcing names: ChangedNames?) throws(CacheError) {
+        _ = try erase(selections, announcing: names)
+    }
+
+    // The server is asked when the outdated entries are erased.
+    func stored(among keys: [RequestKey]) -> [RequestKey] { keys }
+
+    func valid(urls: [String]) -> Set<String> { Set(urls) }
+
+    func setPinned(_ isPinned: Bool, for key: RequestKey) throws(CacheError) -> Bool {
+        try wait { (base) async throws(CacheError) in try await base.setPinned(isPinned, for: key) }
+    }
+
+    // MARK: Capacity
+
+    /// The server has its own.
+    var capacity: Int64 {
+        get { .max }
+        set {}
+    }
+
+    func isTooLarge(_ bodySize: Int) -> Bool { bodySize > Self.largestBody }
+
+    func spend(_ bytes: Int64) -> Bool { false }
+
+    var needsEviction: Bool { false }
+
+    func evictSlice(_ pages: CachePages?) -> (count: Int, isMore: Bool) { (0, false) }
+
+    func evict(to bytes: Int64) throws(CacheError) -> Int? {
+        try wait { (base) async throws(CacheError) in try await base.evict(to: bytes) }
+    }
+
+    // MARK: Lists
+
+    func list(
+        _ groups: [[CacheSelection]], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
+    ) throws(CacheError) -> [CacheRecord] {
+        try wait { (base) async throws(CacheError) in
+            try await base.list(groups, by: order, after: cursor, limit: limit)
+        }
+    }
+
+    func listings(
+        _ selections: [CacheSelection], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
+    ) throws(CacheError) -> [CacheListing] {
+        let tests = coding.sealing == nil ? [] : selections.compactMap(\.urlTest)
+        let groups = selections.filter { tests.isEmpty || $0.urlTest == nil }.map(coding.alternatives)
+        guard !tests.isEmpty || coding.sealing != nil && order == .url else {
+            return try page(groups, by: order, after: cursor, limit: limit)
+        }
+        // The server knows the URLs of sealed records by their digests only.
+        var all: [CacheListing] = []
+        try forEachPage(of: groups) { page in
+            all += page.filter { listing in
+                cursor?.isBefore(listing) ?? true && tests.allSatisfy { $0(listing) }
+            }
+        }
+        return Array(all.sorted { CacheCursor(after: $0, by: order).isBefore($1) }.prefix(limit))
+    }
+
+    /// Returns a page of listings. The indexes of variants do not count, so that a page that is not full is the last.
+    private func page(
+        _ groups: [[CacheSelection]], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
+    ) throws(CacheError) -> [CacheListing] {
+        var listings: [CacheListing] = []
+        var cursor = cursor
+        while listings.count < limit {
+            let records = try list(groups, by: order, after: cursor, limit: limit)
+            listings += records.compactMap(coding.listing)
+            guard records.count == limit, let last = records.last else { break }
+            cursor = CacheCursor(after: last, by: order)
+        }
+        return Array(listings.prefix(limit))
+    }
+
+    private func forEachPage(
+        of groups: [[CacheSelection]] = [], _ body: ([CacheListing]) -> Void
+    ) throws(CacheError) {
+        var cursor: CacheCursor?
+        while true {
+            let page = try page(groups, by: .newest, after: cursor, limit: Self.pageSize)
+            body(page)
+            guard page.count == Self.pageSize, let last = page.last else { return }
+            cursor = CacheCursor(after: last, by: .newest)
+        }
+    }
+
+    func count(_ selections: [CacheSelection], onlyValid: Bool) throws(CacheError) -> Int {
+        let parts = try parts(of: selections)
+        return try wait { (base) async throws(CacheError) in try await base.count(parts, onlyValid: onlyValid) }
+    }
+
+    func totals() throws(CacheError) -> CacheTotals {
+        try wait { (base) async throws(CacheError) in try await base.totals() }
+    }
+
+    func statistics(from hour: Int64) throws(CacheError) -> [CacheCounts] {
+        try wait { (base) async throws(CacheError) in try await base.statistics(from: hour) }
+    }
+
+    func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {
+        let record = try records(under: key, bodyLimit: 0).first { $0.key == key }
+        return record.flatMap(coding.request).map { String(decoding: $0.form, as: UTF8.self) }
+    }
+
+    // MARK: Selections
+
+    /// Returns the selections by which the server knows the records of some selections.
+    private func parts(of selections: [CacheSelection]) throws(CacheError) -> [CacheSelection] {
+        var parts: [CacheSelection] = []
+        for selection in selections {
+            if case .key(let key) = selection.criterion {
+                parts.append(selection)
+                parts += coding.alternatives(to: .variants(of: key))
+            } else if coding.sealing != nil, let test = selection.urlTest {
+                var keys: Set<RequestKey> = []
+                try forEachPage { page in keys.formUnion(page.filter(test).map(\.key)) }
+                parts += CacheSelection.groups(of: Array(keys))
+            } else {
+                parts += coding.alternatives(to: selection)
+            }
+        }
+        return parts
+    }
+}
+
+extension CacheRecord {
+    /// Whether it was read without its chunks, because its body is large.
+    fileprivate var lacksChunks: Bool { chunks.isEmpty && chunkCount > 0 }
+}
+
+/// Runs tasks on the system's threads, also while all threads of the cooperative pool wait.
+private final class QueueExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "diamond.cache.server", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}

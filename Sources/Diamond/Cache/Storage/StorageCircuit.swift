@@ -1,0 +1,78 @@
+import DiamondSQLite
+import Dispatch
+
+/// The circuit in front of a storage on a server. The first failure opens it: verbs then fail at once. After a delay,
+/// exponential with full jitter, one probe is made. No request waits for it. Its success closes the circuit.
+final class StorageCircuit: Sendable {
+    private enum State {
+        case closed
+        /// Open until a time. The probe after it is the one with this number.
+        case open(until: UInt64, probe: Int)
+        case probing(Int)
+    }
+
+    /// The answer to a verb.
+    enum Admission: Equatable {
+        case pass
+        case refuse
+        /// The verb is refused, and its caller starts a probe.
+        case probe(Int)
+    }
+
+    private let backoff = Backoff(.storage)
+    private let uptime: @Sendable () -> UInt64
+    private let draw: @Sendable () -> Double
+    private let state = Guarded(State.closed)
+
+    /// - Parameters:
+    ///   - uptime: returns the nanoseconds of a monotonic clock.
+    ///   - draw: returns a random number from 0 up to 1.
+    init(
+        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
+        draw: @escaping @Sendable () -> Double
+    ) {
+        self.uptime = uptime
+        self.draw = draw
+    }
+
+    /// Admits or refuses a verb.
+    func admit() -> Admission {
+        state.withLock { state in
+            switch state {
+            case .closed: return .pass
+            case .open(let end, let probe) where uptime() >= end:
+                state = .probing(probe)
+                return .probe(probe)
+            case .open, .probing: return .refuse
+            }
+        }
+    }
+
+    /// Notes that a verb which was admitted has failed, because the server is out of reach.
+    ///
+    /// - Returns: whether the circuit was closed until now.
+    func fail() -> Bool {
+        state.withLock { state in
+            guard case .closed = state else { return false }
+            state = .open(until: end(of: 0), probe: 1)
+            return true
+        }
+    }
+
+    /// Notes the outcome of a probe.
+    func settle(_ probe: Int, isGood: Bool) {
+        state.withLock { state in
+            guard case .probing(probe) = state else { return }
+            state = isGood ? .closed : .open(until: end(of: probe), probe: probe + 1)
+        }
+    }
+
+    private func end(of probe: Int) -> UInt64 {
+        uptime() + UInt64(max(0, backoff.delay(probe, draw: draw()).milliseconds)) * 1_000_000
+    }
+}
+
+extension RetryPolicy {
+    /// The delays between the probes of a server: up to 200 ms before the first, up to 5 seconds later.
+    fileprivate static let storage = RetryPolicy(baseDelay: .milliseconds(200), maxDelay: .seconds(5))
+}
