@@ -14,6 +14,11 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
+/// The dependencies of ValkeyStorage: the connection to a server. async-http-client depends on the same packages.
+let valkey: [Target.Dependency] = [
+    ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["Valkey"])) }
+
 /// The dependencies of the HTTP/2 test server. async-http-client depends on the same packages.
 let http2Tests: [Target.Dependency] = [
     ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOHPACK", "swift-nio-http2"),
@@ -58,6 +63,7 @@ let package = Package(
         .library(name: "DiamondTable", targets: ["DiamondTable"]),
         .library(name: "DiamondCurlCommand", targets: ["DiamondCurlCommand"]),
         .library(name: "DiamondTesting", targets: ["DiamondTesting"]),
+        .library(name: "DiamondValkey", targets: ["DiamondValkey"]),
         .executable(name: "cachectl", targets: ["cachectl"]),
     ],
     traits: [
@@ -76,6 +82,9 @@ let package = Package(
         .trait(name: "Tracing", description: "TracingObserver, which reports spans to swift-distributed-tracing."),
         .trait(
             name: "Macros", description: "@Modeled, which writes the properties of a model class, with swift-syntax."),
+        .trait(
+            name: "Valkey",
+            description: "ValkeyStorage, the cache of many machines on Valkey or Redis, over swift-nio."),
         .trait(
             name: "Tools",
             description: "The commands of cachectl and the sample API, with an argument parser and a server."),
@@ -151,6 +160,10 @@ let package = Package(
         .target(
             name: "DiamondCurlCommand",
             dependencies: ["Diamond", .product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
+        .target(
+            name: "DiamondValkey",
+            dependencies: ["Diamond", "DiamondSQLite", .product(name: "Crypto", package: "swift-crypto")] + valkey
         ),
         // The operations on a store that only operators need.
         .target(
@@ -291,6 +304,14 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/DiamondCurlCommand"
+        ),
+        .testTarget(
+            name: "DiamondValkeyTests",
+            dependencies: [
+                "Diamond", "DiamondTestSupport", "DiamondTesting", "DiamondValkey",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ] + valkey,
+            path: "Tests/DiamondValkey"
         ),
         .testTarget(
             name: "DiamondExpansionTests",
