@@ -39,9 +39,6 @@ public final class Batch: Sendable {
         coordinator.open(connections)
     }
 
-    /// Whether the first failure cancels the others.
-    var isFailingFast: Bool { coordinator.isFailingFast }
-
     /// The number of items.
     public var count: Int { connections.count }
 

@@ -17,13 +17,11 @@ final class BatchCoordinator: Sendable {
     // `weak let` needs Swift 6.3.
     private struct Item: Sendable { weak var connection: Connection? }
 
-    let isFailingFast: Bool
     let state: Guarded<State>
     private let items: [Item]
     private let isFailure: @Sendable (Response) -> Bool
 
     init(_ connections: [Connection], isFailingFast: Bool, isFailure: @escaping @Sendable (Response) -> Bool) {
-        self.isFailingFast = isFailingFast
         self.isFailure = isFailure
         items = connections.map(Item.init)
         state = Guarded(State(life: BatchLife(count: connections.count, isFailingFast: isFailingFast)))

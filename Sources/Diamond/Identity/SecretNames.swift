@@ -4,11 +4,6 @@ package import HTTPTypes
 package enum SecretNames {
     private static let rules = KeyRules()
 
-    /// Whether a header is a credential by its name.
-    ///
-    /// - Parameter name: the name in any case.
-    package static func contains(header name: String) -> Bool { rules.isCredential(name.lowercased()) }
-
     /// Whether a member of a JSON object is a credential by its name.
     package static func contains(member name: String) -> Bool { rules.isSecret(name) }
 

@@ -29,8 +29,6 @@ public struct ModelError: MessageError, Hashable, Sendable {
         static let notWritable = Code(description: "notWritable")
         /// The index is not in the collection.
         public static let outOfRange = Code(description: "outOfRange")
-        /// The model is not in the collection.
-        static let notAMember = Code(description: "notAMember")
         /// The model has no engine to load or save it.
         public static let noEngine = Code(description: "noEngine")
         /// The model has no URL.

@@ -61,9 +61,6 @@ final class RowList {
         return oldCounts.sum(ofFirst: chunk.position) + place
     }
 
-    /// The number of rows at the last commit.
-    var oldCount: Int { oldCounts.sum(ofFirst: chunks.count) }
-
     /// Whether rows were inserted or removed since the last commit.
     var isTouched: Bool { !touched.isEmpty }
 

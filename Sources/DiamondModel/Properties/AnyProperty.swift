@@ -106,7 +106,6 @@ public class AnyProperty: @unchecked Sendable {
     var nestedModelType: Model.Type? { nil }
     func nestedCollection(in value: Any) -> CollectionCore? { nil }
     func access(on model: Model) {}
-    func willSet(on model: Model) {}
     func didSet(on model: Model) {}
     func original(_ value: Any) -> AnyOriginal? { nil }
 }

@@ -91,7 +91,7 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
         model.registrar?.access(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
     }
 
-    override func willSet(on model: Model) {
+    func willSet(on model: Model) {
         model.registrarIfAny?.willSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
     }
 

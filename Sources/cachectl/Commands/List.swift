@@ -81,12 +81,12 @@ struct List: ParsableCommand {
         guard !rows.isEmpty else {
             return Output.note(selections(at: .now).isEmpty ? "nothing stored" : "no entry matches")
         }
-        var table = Table(
-            header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
-            alignments: [.left, .left, .right, .right, .right, .right, .left]
-        )
-        table.rows = rows.map(\.cells)
-        Output.table(table)
+        Output.table(
+            Table(
+                [
+                    "KEY": .left, "METHOD": .left, "STATUS": .right, "SIZE": .right, "AGE": .right, "FRESH": .right,
+                    "URL": .left,
+                ], rows: rows.map(\.cells)))
     }
 }
 

@@ -59,24 +59,23 @@ struct Simulate: ParsableCommand {
 
     private func show(_ simulation: Simulation, _ recommendation: Simulation.Recommendation) {
         guard !store.json else { return Output.json(simulation.form(recommendation)) }
-        for line in table(of: simulation).lines(width: Output.width) { Output.line(line) }
+        Output.table(table(of: simulation))
         Output.line("")
         Output.lines(SimulationText(of: simulation, recommendation: recommendation).text)
     }
 
     private func table(of simulation: Simulation) -> Table {
-        var table = Table(
-            header: ["SIZE", "", "REQUESTS MISSED", "BYTES MISSED", "LRU MISSED", "BYTES"],
-            alignments: [.right, .left, .right, .right, .right, .right]
-        )
-        table.rows = simulation.lines.map { line in
+        let rows = simulation.lines.map { line in
             let numbers = [line.misses.requests, line.misses.bytes, line.lru.requests, line.lru.bytes]
             let mark = line.capacity == simulation.currentCapacity ? "now" : ""
             return [Quantity.bytes(line.capacity), mark] + numbers.map(Quantity.percent)
         }
         let unbounded = [simulation.unbounded.requests, simulation.unbounded.bytes].map(Quantity.percent)
-        table.rows.append(["no bound", ""] + unbounded + unbounded)
-        return table
+        return Table(
+            [
+                "SIZE": .right, "": .left, "REQUESTS MISSED": .right, "BYTES MISSED": .right, "LRU MISSED": .right,
+                "BYTES": .right,
+            ], rows: rows + [["no bound", ""] + unbounded + unbounded])
     }
 }
 

@@ -58,13 +58,12 @@ struct Stats: ParsableCommand {
     private func show(_ hours: [CacheCounts]) {
         guard !store.json else { return Output.json(hours.map(\.form)) }
         guard !hours.isEmpty else { return Output.note("nothing happened") }
-        var table = Table(
-            header: ["DAY", "HITS", "STALE", "CONFIRMED", "MISSES", "STORES", "EVICTED", "SERVED", "SAVED", "RATIO"],
-            alignments: [.left] + Array(repeating: .right, count: 9)
-        )
+        let counts = ["HITS", "STALE", "CONFIRMED", "MISSES", "STORES", "EVICTED", "SERVED", "SAVED", "RATIO"]
         let days = Dictionary(grouping: hours, by: \.day).sorted { $0.key < $1.key }
-        table.rows = days.map { DayRow(day: $0.key, hours: $0.value).cells }
-        for line in table.lines(width: Output.width) { Output.line(line) }
+        Output.table(
+            Table(
+                columns: [("DAY", .left)] + counts.map { ($0, .right) },
+                rows: days.map { DayRow(day: $0.key, hours: $0.value).cells }))
     }
 }
 

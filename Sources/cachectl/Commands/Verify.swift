@@ -123,12 +123,8 @@ struct Verify: ParsableCommand {
 
     private func show(_ rows: [FindingRow]) {
         guard !rows.isEmpty else { return }
-        var table = Table(
-            header: ["KIND", "KEY", "WHAT IS WRONG"] + (repair ? ["DONE"] : []) + ["URL"],
-            alignments: Array(repeating: .left, count: repair ? 5 : 4)
-        )
-        table.rows = rows.map(\.cells)
-        Output.table(table)
+        let names = ["KIND", "KEY", "WHAT IS WRONG"] + (repair ? ["DONE"] : []) + ["URL"]
+        Output.table(Table(columns: names.map { ($0, .left) }, rows: rows.map(\.cells)))
     }
 
     private static func summary(_ inspection: CacheInspection) -> String {

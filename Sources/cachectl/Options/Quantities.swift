@@ -11,8 +11,6 @@ struct Size: ExpressibleByArgument {
         ("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("B", 1),
     ]
 
-    init(bytes: Int64) { self.bytes = bytes }
-
     init?(argument: String) {
         let unit = Self.units.first { argument.hasSuffix($0.name) } ?? ("", 1)
         let number = argument.dropLast(unit.name.count)

@@ -3,19 +3,20 @@ import Diamond
 import Foundation
 
 /// A job as a row of a table.
-struct JobRow {
-    static let header = ["ID", "STATE", "REASON", "TRIES", "AGE", "NEXT", "METHOD", "KEY", "URL"]
-    static let alignments: [Table.Alignment] = [.right, .left, .left, .right, .right, .right, .left, .left, .left]
+enum JobRow {
+    static func table(of jobs: [ReplayJob]) -> Table {
+        let now = Date()
+        return Table(
+            [
+                "ID": .right, "STATE": .left, "REASON": .left, "TRIES": .right, "AGE": .right, "NEXT": .right,
+                "METHOD": .left, "KEY": .left, "URL": .left,
+            ], rows: jobs.map { cells(of: $0, now: now) })
+    }
 
-    static var table: Table { Table(header: header, alignments: alignments) }
-
-    let cells: [String]
-
-    init(_ job: ReplayJob, now: Date) {
-        cells = [
-            String(job.id), job.state.description, Self.reason(job), "\(job.attempts)/\(job.attemptLimit)",
-            Quantity.age(now, since: job.enqueuedAt), Self.next(job, now: now), job.method,
-            Self.shortened(job.orderingKey),
+    private static func cells(of job: ReplayJob, now: Date) -> [String] {
+        [
+            String(job.id), job.state.description, reason(job), "\(job.attempts)/\(job.attemptLimit)",
+            Quantity.age(now, since: job.enqueuedAt), next(job, now: now), job.method, shortened(job.orderingKey),
             job.url,
         ]
     }

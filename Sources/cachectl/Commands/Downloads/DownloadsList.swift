@@ -27,10 +27,10 @@ struct DownloadsList: ParsableCommand {
     private func show(_ downloads: [KeptDownload], now: WallTime) {
         guard !store.json else { return Output.json(downloads.map(\.form)) }
         guard !downloads.isEmpty else { return Output.note("no downloads") }
-        var table = Table(
-            header: ["KEY", "BYTES", "AGE", "FILE", "URL"], alignments: [.left, .right, .right, .left, .left])
-        table.rows = downloads.map { $0.cells(now: now) }
-        Output.table(table)
+        Output.table(
+            Table(
+                ["KEY": .left, "BYTES": .right, "AGE": .right, "FILE": .left, "URL": .left],
+                rows: downloads.map { $0.cells(now: now) }))
     }
 }
 

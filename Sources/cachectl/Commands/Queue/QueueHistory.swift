@@ -54,13 +54,12 @@ struct QueueHistory: ParsableCommand {
         // Verbs of newer programs come after those that this program knows.
         let known = ReplayTransition.Verb.all.map(\.description).filter(used.contains)
         let verbs = known + used.subtracting(known).sorted()
-        var table = Table(
-            header: [hours ? "HOUR" : "DAY"] + verbs.map { $0.uppercased() },
-            alignments: [.left] + verbs.map { _ in .right })
-        table.rows = rows.sorted { $0.key < $1.key }.map { time, counts in
+        let cells = rows.sorted { $0.key < $1.key }.map { time, counts in
             [time.replacing("T", with: " ")] + verbs.map { String(counts[$0] ?? 0) }
         }
-        Output.table(table)
+        let columns: [Table.Column] =
+            [(hours ? "HOUR" : "DAY", .left)] + verbs.map { ($0.uppercased(), .right) }
+        Output.table(Table(columns: columns, rows: cells))
     }
 }
 #endif

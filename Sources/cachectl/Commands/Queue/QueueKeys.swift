@@ -35,12 +35,13 @@ struct QueueKeys: ParsableCommand {
     private func show(_ lines: [OrderingKeyRow]) {
         guard !place.json else { return Output.json(lines.map(\.form)) }
         guard !lines.isEmpty else { return Output.note(blocked ? "no key is blocked" : "no key has jobs") }
-        var table = Table(
-            header: ["KEY", "JOBS", "", "HEAD", "STATE", "REASON", "NEXT", "METHOD", "URL"],
-            alignments: [.left, .right, .left, .right, .left, .left, .right, .left, .left])
         let now = Date()
-        table.rows = lines.map { $0.cells(now: now) }
-        Output.table(table)
+        Output.table(
+            Table(
+                [
+                    "KEY": .left, "JOBS": .right, "": .left, "HEAD": .right, "STATE": .left, "REASON": .left,
+                    "NEXT": .right, "METHOD": .left, "URL": .left,
+                ], rows: lines.map { $0.cells(now: now) }))
     }
 }
 

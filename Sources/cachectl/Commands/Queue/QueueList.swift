@@ -49,11 +49,8 @@ struct QueueList: ParsableCommand {
         guard !jobs.isEmpty else {
             return Output.note(filter.isEmpty ? "nothing queued" : "no job matches")
         }
-        let now = Date()
-        var table = JobRow.table
-        table.rows = jobs.map { JobRow($0, now: now).cells }
         Output.line("")
-        Output.table(table)
+        Output.table(JobRow.table(of: jobs))
         if let last { Output.note("there is more: --after \(last)") }
     }
 }

@@ -175,13 +175,10 @@ struct QueueReplay: AsyncParsableCommand {
         var jobs: [ReplayJob] = []
         for id in plan.sent { if let job = try queue.job(id) { jobs.append(job) } }
         guard !store.json else { return Output.json(plan.form(sending: jobs)) }
-        let now = Date()
         for line in plan.lines(in: store) { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
             Output.lines("\n\(title)")
-            var table = JobRow.table
-            table.rows = part.map { JobRow($0, now: now).cells }
-            Output.table(table)
+            Output.table(JobRow.table(of: part))
         }
     }
 }

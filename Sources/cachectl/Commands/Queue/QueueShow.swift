@@ -144,16 +144,15 @@ private struct JobText {
     }
 
     var attempts: Table {
-        var table = Table(
-            header: ["NUMBER", "STARTED", "TOOK", "CODE", "MESSAGE"], alignments: [.right, .left, .right, .left, .left])
-        table.rows = failures.map { failure in
+        let rows = failures.map { failure in
             let time = Duration.seconds(failure.endedAt.timeIntervalSince(failure.startedAt))
             return [
                 String(failure.number), Quantity.instant(failure.startedAt), Quantity.time(time), failure.code,
                 failure.message,
             ]
         }
-        return table
+        return Table(
+            ["NUMBER": .right, "STARTED": .left, "TOOK": .right, "CODE": .left, "MESSAGE": .left], rows: rows)
     }
 }
 
