@@ -40,6 +40,8 @@ public struct ReplayError: MessageError, Hashable, Sendable {
         public static let diskFull = Code(description: "diskFull")
         /// Another process has locked the file for longer than 30 seconds.
         public static let busy = Code(description: "busy")
+        /// The server of the queue's storage cannot be reached, or does not answer in time.
+        public static let unreachable = Code(description: "unreachable")
         /// A read or write of the disk failed.
         package static let diskError = Code(description: "diskError")
         /// The file is damaged. It is left as it is, because its jobs may exist nowhere else.
@@ -80,7 +82,7 @@ public struct ReplayError: MessageError, Hashable, Sendable {
     }
 
     /// Whether the same operation may succeed a moment later.
-    public var isTransient: Bool { [.busy, .diskFull, .diskError, .cannotSeal].contains(code) }
+    public var isTransient: Bool { [.busy, .diskFull, .diskError, .cannotSeal, .unreachable].contains(code) }
 
     /// Whether an open queue may be used again later. This includes the case that the process has too many open files.
     var isTransientWhenOpen: Bool { isTransient || code == .cannotOpen }

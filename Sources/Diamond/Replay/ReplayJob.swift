@@ -3,7 +3,7 @@ public import Foundation
 /// A stored request to be sent later, with its state.
 public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// The job's number. Ids increase in the order in which jobs are added; none is used twice.
-    public let id: Int64
+    public internal(set) var id: Int64
     /// The job's state.
     public let state: ReplayState
     /// The reason for the state.

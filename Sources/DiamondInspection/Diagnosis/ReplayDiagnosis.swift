@@ -78,7 +78,7 @@ package struct ReplayDiagnosis: Sendable {
         lead = moment.lead
         untimelyJobs = try ReplayTable.untimely(at: moment.time, on: connection)
         unsentJobs = try ReplayTable.unsentCount(at: moment.time, uptime: clockReading.uptime, on: connection)
-        damagedJobs = try ReplayInspection(jobsOn: connection).findings.compactMap(\.id)
+        damagedJobs = try ReplayTable.damages(on: connection).findings.compactMap(\.id)
     }
 }
 

@@ -159,7 +159,7 @@ private struct FindingRow: Encodable {
         self.done = done
     }
 
-    init(_ finding: ReplayInspection.Finding, done: String?) {
+    init(_ finding: ReplayFinding, done: String?) {
         kind = finding.id == nil ? "queue" : "job"
         what = finding.what
         self.done = done

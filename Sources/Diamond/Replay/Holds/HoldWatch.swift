@@ -2,14 +2,14 @@
 /// another process.
 final class HoldWatch: Sendable {
     private let reader: HoldReader
-    private let watch: QueueWatch
+    private let watch: any ReplayWatch
 
     /// - Parameters:
     ///   - clock: the clock for the second until the next read, if a read fails or files cannot be watched.
     ///   - read: returns the holds; `nil` if they cannot be read.
     ///   - notify: receives the holds, on one thread at a time. It must return quickly.
     init(
-        _ store: Store,
+        _ storage: any ReplayStorage,
         clock: any Clock<Duration>,
         read: @escaping @Sendable () -> Set<ReplayHold>?,
         notify: @escaping @Sendable (Set<ReplayHold>) -> Void
@@ -17,8 +17,8 @@ final class HoldWatch: Sendable {
         let reader = HoldReader(clock: clock, read: read, notify: notify)
         self.reader = reader
         // Before the first read, so that no change between the two is missed.
-        watch = QueueWatch(wakeFile: store.holdsPath) { reader.refresh() }
-        if !watch.isWatching { reader.poll() }
+        watch = storage.watch(.holds) { reader.refresh() }
+        if !watch.reportsChanges { reader.poll() }
         refresh()
     }
 

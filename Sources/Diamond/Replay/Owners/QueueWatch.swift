@@ -5,16 +5,12 @@ import Foundation
 ///
 /// Linux reports both, Apple's platforms report only writes, and other systems report nothing. The caller has to poll
 /// once a second for everything that is not reported.
-final class QueueWatch: Sendable {
+final class QueueWatch: ReplayWatch {
     /// Whether it reports writes to the wake file.
-    let watchesWakeFile: Bool
+    let reportsChanges: Bool
     /// Whether it reports everything that it was created for.
-    let isWatching: Bool
+    let reportsEnds: Bool
     private let watch: DescriptorWatch?
-
-    /// Whether it reports new jobs and, if asked for, the ends of other owners. Those are reported only if everything
-    /// is watched.
-    func reports(endsOfOwners hasOthers: Bool) -> Bool { watchesWakeFile && (isWatching || !hasOthers) }
 
     /// Creates an observer of changes to a store's jobs, and of the ends of their owners.
     convenience init(_ store: Store, notify: @escaping @Sendable () -> Void) {
@@ -30,8 +26,8 @@ final class QueueWatch: Sendable {
         #if canImport(Glibc)
         let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else {
-            watchesWakeFile = false
-            isWatching = false
+            reportsChanges = false
+            reportsEnds = false
             watch = nil
             return
         }
@@ -39,26 +35,26 @@ final class QueueWatch: Sendable {
         // A process that ends closes its lock file, which it has open for writing. Processes that test a lock open its
         // file for reading only.
         if let locks { watches.append(inotify_add_watch(descriptor, locks.path, UInt32(IN_CLOSE_WRITE))) }
-        watchesWakeFile = watches[0] >= 0
-        isWatching = watches.allSatisfy { $0 >= 0 }
+        reportsChanges = watches[0] >= 0
+        reportsEnds = watches.allSatisfy { $0 >= 0 }
         watch = DescriptorWatch(reading: descriptor, notify: notify)
         #elseif canImport(Darwin)
         let descriptor = open(wakeFile, O_EVTONLY | PrivateFile.flags)
         guard descriptor >= 0 else {
-            watchesWakeFile = false
-            isWatching = false
+            reportsChanges = false
+            reportsEnds = false
             watch = nil
             return
         }
         let source = DispatchSource.makeFileSystemObjectSource(
             fileDescriptor: descriptor, eventMask: [.write, .extend])
         // The system does not report the ends of processes here.
-        watchesWakeFile = true
-        isWatching = locks == nil
+        reportsChanges = true
+        reportsEnds = locks == nil
         watch = DescriptorWatch(source, of: descriptor, notify: notify)
         #else
-        watchesWakeFile = false
-        isWatching = false
+        reportsChanges = false
+        reportsEnds = false
         watch = nil
         #endif
     }

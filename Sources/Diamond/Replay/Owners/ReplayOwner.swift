@@ -13,8 +13,7 @@ final class ReplayOwner: Sendable {
     static let margin: Int64 = 5_000
 
     struct State {
-        var id: Int64?
-        var lock: OwnerLock?
+        var id: ReplayOwnerRecord.ID?
         /// The end of the lease.
         var leaseEnd = Uptime(rawValue: 0)
         /// The number of jobs and claims that need the lease.
@@ -38,15 +37,13 @@ final class ReplayOwner: Sendable {
         }
     }
 
-    let store: Store
-    let writer: ReplayWriter
+    let storage: any ReplayStorage
     let clock: ReplayClock
     let outcomes = PendingOutcomes()
     let state = Guarded(State())
 
-    init(_ store: Store, writer: ReplayWriter, clock: ReplayClock) {
-        self.store = store
-        self.writer = writer
+    init(_ storage: any ReplayStorage, clock: ReplayClock) {
+        self.storage = storage
         self.clock = clock
     }
 
@@ -85,10 +82,10 @@ final class ReplayOwner: Sendable {
         let cancels = state.withLock { state -> [@Sendable () -> Void] in
             guard state.id == id else { return [] }
             state.id = nil
-            state.lock = nil
             // Other owners may be sending the same jobs already.
             return state.endAttempts(of: id)
         }
+        storage.abandon(id)
         for cancel in cancels { cancel() }
     }
 
@@ -117,10 +114,7 @@ final class ReplayOwner: Sendable {
     private func renew(_ id: Int64) async throws(ReplayError) -> Bool {
         let before = clock.uptime()
         let isSuspended = state.withLock { $0.isSuspended }
-        let isAlive = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.renew(id, lease: Self.lease, isSuspended: isSuspended, on: connection, ledger: ledger)
-        }
-        guard isAlive else {
+        guard try await storage.renew(id, lease: Self.lease, isSuspended: isSuspended) else {
             dropOwner(id)
             return false
         }
@@ -133,35 +127,27 @@ final class ReplayOwner: Sendable {
     }
 
     private func register() async throws(ReplayError) -> Int64 {
-        // The lock comes first: a row without a lock belongs to a dead owner.
-        let lock = try OwnerLock(in: store.ownersDirectory)
-        let name = lock.name
-        let boot = clock.boot
         let before = clock.uptime()
-        let wasSuspended = state.withLock { $0.isSuspended }
-        let id = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.addOwner(
-                name, boot: boot, process: getpid(), program: ProcessInfo.processInfo.processName, lease: Self.lease,
-                isSuspended: wasSuspended, on: connection, ledger: ledger)
-        }
-        let (owner, isSuspended) = state.withLock { state -> (Int64?, Bool) in
+        var program = ReplayOwnerRecord.Program(process: getpid(), name: ProcessInfo.processInfo.processName)
+        program.isSuspended = state.withLock { $0.isSuspended }
+        let id = try await storage.register(program, lease: Self.lease)
+        let (owner, isSuspended) = state.withLock { state -> (ReplayOwnerRecord.ID?, Bool) in
             // The queue was closed while the row was written. Remove the row here, because no other code does.
             guard !state.isRetired else { return (nil, state.isSuspended) }
-            // If two calls registered at the same time, the first is the owner. The second lock is released when this
-            // function returns, so that its row is removed like a dead owner's.
+            // If two calls registered at the same time, the first is the owner.
             if let first = state.id { return (first, state.isSuspended) }
             state.id = id
-            state.lock = lock
             state.leaseEnd = before + Self.lease
             return (id, state.isSuspended)
         }
         guard let owner else {
-            try? await remove(id)
-            withExtendedLifetime(lock) {}
+            try? await storage.unregister(id)
             throw Self.closed
         }
+        // The row of the second one is removed like a dead owner's.
+        if owner != id { storage.abandon(id) }
         // The app changed this while the row was written.
-        if isSuspended != wasSuspended { _ = try await renew(owner) }
+        if isSuspended != program.isSuspended { _ = try await renew(owner) }
         return owner
     }
 
@@ -202,20 +188,14 @@ final class ReplayOwner: Sendable {
     /// that the jobs may have caused. If no job is running, releases the lock, because some systems kill a suspended
     /// process that holds one (0xdead10cc).
     func suspend(_ isSuspended: Bool) async throws(ReplayError) {
-        let (id, lock) = state.withLock { state -> (Int64?, OwnerLock?) in
+        let (id, isReleased) = state.withLock { state in
             state.isSuspended = isSuspended
-            guard isSuspended, state.users == 0 else { return (state.id, nil) }
-            defer {
-                state.id = nil
-                state.lock = nil
-            }
-            return (state.id, state.lock)
+            guard isSuspended, state.users == 0 else { return (state.id, false) }
+            defer { state.id = nil }
+            return (state.id, true)
         }
         guard let id else { return }
-        guard let lock else { return _ = try await renew(id) }
-        // The lock is held until the row is removed, as in `retire()`.
-        try await remove(id)
-        withExtendedLifetime(lock) {}
+        if isReleased { try await storage.unregister(id) } else { _ = try await renew(id) }
     }
 
     /// Releases the lock if the owner is suspended and its jobs have ended since ``suspend(_:)``.
@@ -230,7 +210,6 @@ final class ReplayOwner: Sendable {
         let last = state.withLock { state in
             defer {
                 state.id = nil
-                state.lock = nil
                 state.heartbeat = nil
                 state.isRetired = true
             }
@@ -242,20 +221,11 @@ final class ReplayOwner: Sendable {
         for cancel in state.withLock({ $0.endAttempts(of: nil) }) { cancel() }
         await waitForAttempts()
         guard let id = last.id else { return }
-        // The lock is held until the row is removed, so that no process rescues the jobs meanwhile. If another process
-        // holds the file for long, the jobs are rescued later. The outcomes come first: without them, the outcomes of
-        // the jobs would count as unknown.
-        _ = await TimeLimit(clock.endTimeout).value {
-            await self.outcomes.waitUntilWritten()
-            try? await self.remove(id)
-            withExtendedLifetime(last.lock) {}
-        }
-    }
-
-    private func remove(_ id: Int64) async throws(ReplayError) {
-        let answers = AnswerLog(store.answersPath)
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeOwner(id, answers: answers, on: connection, ledger: &ledger)
+        // Until the row is removed, no process rescues the jobs. If another process holds the file for long, the jobs
+        // are rescued later. The outcomes come first: without them, the outcomes of the jobs would count as unknown.
+        _ = await TimeLimit(clock.endTimeout).value { [storage, outcomes] in
+            await outcomes.waitUntilWritten()
+            try? await storage.unregister(id)
         }
     }
 }

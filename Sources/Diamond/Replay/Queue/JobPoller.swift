@@ -69,8 +69,6 @@ package struct JobPoller: Sendable {
         // After the clock was set back, jobs change at times before the last poll.
         let time = min(lastPoll, moment.time) - Self.overlap
         lastPoll = moment.time
-        return try queue.read { (connection) throws(SQLiteError) in
-            try ReplayTable.changed(since: time, at: moment, on: connection)
-        }
+        return try queue.storage.changed(since: time)
     }
 }

@@ -42,8 +42,9 @@ final class JobSlot: Sendable {
         let isBehind = try queue.withLock { (queue) throws(ReplayError) in
             guard queue == nil else { return false }
             let opened = try openQueue(false)
-            if !opened.isBehindSeal { queue = opened }
-            return opened.isBehindSeal
+            let isBehind = (opened.storage as? SQLiteReplayStorage)?.isBehindSeal ?? false
+            if !isBehind { queue = opened }
+            return isBehind
         }
         guard isBehind else { return }
         // Detached, so that it has no task-local values of the code that creates the engine.

@@ -1,5 +1,4 @@
-import DiamondSQLite
-import Foundation
+public import Foundation
 import HTTPTypes
 
 /// Actions on single jobs, and holds.
@@ -40,39 +39,8 @@ extension ReplayQueue {
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
 
     func apply(_ action: ReplayAction, to id: ReplayJob.ID) async throws(ReplayError) {
-        let effect = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)
-        }
-        if let error = Self.error(for: effect, of: action, on: id) { throw error }
-    }
-
-    /// Returns the error for the result of an action; `nil` if the action succeeded.
-    static func error(
-        for effect: ReplayEffect, of action: ReplayAction, on id: ReplayJob.ID
-    ) -> ReplayError? {
-        switch effect {
-        case .done: nil
-        case .noJob: noJob(id)
-        case .notUnique: notUnique(id)
-        case .damaged: damaged(id)
-        case .wrongState(let state):
-            ReplayError(
-                .wrongState,
-                "job \(id) is \(state): \(action.verb.description) applies to jobs that are \(action.states)")
-        }
-    }
-
-    private static func notUnique(_ id: ReplayJob.ID) -> ReplayError {
-        ReplayError(.notUnique, "another job has the unique name of job \(id) now: discard one of them")
-    }
-
-    static func damaged(_ id: ReplayJob.ID) -> ReplayError {
-        ReplayError(
-            .wrongState, "job \(id) is damaged on disk, and is not sent: discard it, and add its request again")
-    }
-
-    static func noJob(_ id: ReplayJob.ID) -> ReplayError {
-        ReplayError(.noJob, "there is no job \(id): it may have been deleted after its end, see the list of jobs")
+        let effects = try await storage.apply(action, to: [id], isDryRun: false)
+        if let error = effects.first?.error(of: action, on: id) { throw error }
     }
 
     /// Changes the request of a job. If the old request may have been processed, the server would take the change for a
@@ -91,7 +59,7 @@ extension ReplayQueue {
         _ id: ReplayJob.ID,
         _ change: @Sendable (inout Request) -> Void
     ) async throws(ReplayError) -> ReplayJob.ID {
-        guard let old = try request(of: id) else { throw Self.noJob(id) }
+        guard let old = try request(of: id) else { throw .noJob(id) }
         var request = old
         change(&request)
         return try await edit(id, from: old, to: request)
@@ -113,60 +81,8 @@ extension ReplayQueue {
         // key, the new request gets one of its own.
         if request.headers[.idempotencyKey] == oldKey { request.headers[.idempotencyKey] = nil }
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
-        let edit = Edit(id: id, old: old, draft: draft, limit: maximumCount, rules: rules)
-        let result = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try edit.apply(on: connection, ledger: &ledger)
-        }
-        return try result.get()
-    }
-
-    /// The replacement of the request of a job, in a transaction.
-    private struct Edit: Sendable {
-        let id: ReplayJob.ID
-        /// The request at the start of the edit.
-        let old: Request
-        let draft: ReplayDraft
-        let limit: Int
-        let rules: KeyRules
-
-        /// - Returns: the id of the job that has the new request.
-        func apply(
-            on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
-        ) throws(SQLiteError) -> Result<ReplayJob.ID, ReplayError> {
-            guard try ReplayTable.storedRow(id, on: connection) != nil else { return .failure(noJob(id)) }
-            guard let row = try ReplayTable.checkedRow(id, on: connection, ledger: &ledger),
-                let stored = try ReplayTable.checkedRequest(of: row, on: connection, ledger: &ledger)
-            else { return .failure(damaged(id)) }
-            guard row.state != .running, row.state != .done else {
-                let message = "job \(id) is \(row.state), and can no longer be changed: add another one"
-                return .failure(ReplayError(.wrongState, message))
-            }
-            guard (try? Request(json: stored)) == old else {
-                return .failure(ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again"))
-            }
-            guard !row.mayBeKnown else { return try addJob(on: connection, ledger: &ledger) }
-            var draft = draft
-            draft.policy.uniqueness = .preserveSchedule
-            try ReplayTable.replace(row, by: draft, on: connection, ledger: &ledger)
-            return .success(id)
-        }
-
-        /// Adds the request as another job, which gets the unique name, because a server may know the old one.
-        private func addJob(
-            on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
-        ) throws(SQLiteError) -> Result<ReplayJob.ID, ReplayError> {
-            // If a newer job has the name, its request is the one to send.
-            if let key = draft.uniqueKey, let other = try ReplayTable.jobID(named: key, on: connection), other != id {
-                return .failure(notUnique(id))
-            }
-            var draft = draft
-            draft.policy.uniqueness = .replace
-            return switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, ledger: &ledger) {
-            case .added(let id), .kept(let id), .replaced(let id): .success(id)
-            case .merged: .success(id)
-            case .refused(let error): .failure(error)
-            }
-        }
+        return try await storage.edit(
+            ReplayEdit(id: id, draft: draft, maximumCount: maximumCount, old: old, rules: rules))
     }
 
     private static func refuseMove(
@@ -206,12 +122,56 @@ extension ReplayQueue {
     @concurrent
     @discardableResult
     public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {
-        let count = try await end(hold)
-        // A hold of the queue or the engines changes no job, so no transition wakes the replayers.
-        if hold.isWhole {
-            listeners.send([])
-            wakeFile.wake()
+        try await end(hold)
+    }
+}
+
+extension ReplayEdit {
+    /// Returns the reason why the job cannot be edited; `nil` if it can.
+    ///
+    /// - Parameter stored: the job's request as it is stored now.
+    public func refusal(of row: ReplayRow, stored: Data) -> ReplayError? {
+        guard row.state != .running, row.state != .done else {
+            let message = "job \(id) is \(row.state), and can no longer be changed: add another one"
+            return ReplayError(.wrongState, message)
         }
-        return count
+        guard (try? Request(json: stored)) == old else {
+            return ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again")
+        }
+        return nil
+    }
+}
+
+extension ReplayEffect {
+    /// Returns the error for the effect of an action; `nil` if the action succeeded.
+    func error(of action: ReplayAction, on id: ReplayJob.ID) -> ReplayError? {
+        switch self {
+        case .done: nil
+        case .noJob: .noJob(id)
+        case .notUnique: .notUnique(id)
+        case .damaged: .damaged(id)
+        case .wrongState(let state):
+            ReplayError(
+                .wrongState,
+                "job \(id) is \(state): \(action.verb.description) applies to jobs that are \(action.states)")
+        }
+    }
+}
+
+extension ReplayError {
+    /// The error for a job that does not exist.
+    public static func noJob(_ id: ReplayJob.ID) -> ReplayError {
+        ReplayError(.noJob, "there is no job \(id): it may have been deleted after its end, see the list of jobs")
+    }
+
+    /// The error for a job whose unique name another job has taken.
+    public static func notUnique(_ id: ReplayJob.ID) -> ReplayError {
+        ReplayError(.notUnique, "another job has the unique name of job \(id) now: discard one of them")
+    }
+
+    /// The error for a job whose stored data is not what was written.
+    public static func damaged(_ id: ReplayJob.ID) -> ReplayError {
+        ReplayError(
+            .wrongState, "job \(id) is damaged on disk, and is not sent: discard it, and add its request again")
     }
 }

@@ -1,4 +1,3 @@
-import DiamondSQLite
 package import Foundation
 
 /// Jobs whose answers are stored until this package's other targets consume them (``ReplayPolicy/storesAnswer``).
@@ -18,31 +17,17 @@ extension ReplayQueue {
 
     /// Returns the jobs that store answers, ended or not, in the order in which they were added, and whether each
     /// answer was consumed.
-    package func jobsStoringAnswers() throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
-            try ReplayTable.jobsStoringAnswers(at: moment, on: connection)
-        }
-    }
-
-    /// Returns those of some jobs that store answers, and whether each answer was consumed.
+    ///
+    /// - Parameter ids: the jobs to return; `nil` for all.
     package func jobsStoringAnswers(
-        among ids: Set<ReplayJob.ID>
-    ) throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
-            var jobs: [(job: ReplayJob, isConsumed: Bool)] = []
-            for id in ids { jobs += try ReplayTable.jobsStoringAnswers(id, at: moment, on: connection) }
-            return jobs
-        }
-    }
+        among ids: Set<ReplayJob.ID>? = nil
+    ) throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] { try storage.jobsStoringAnswers(among: ids) }
 
     /// Returns a job with its answer; `nil` if the answer is no longer stored.
     ///
     /// - Throws: ``ReplayError`` if the file cannot be read.
     package func answeredJob(_ id: ReplayJob.ID) throws(ReplayError) -> AnsweredJob? {
-        let stored = try read { (connection) throws(SQLiteError) in try ReplayTable.answer(of: id, on: connection) }
-        guard let stored, let job = try job(id) else { return nil }
+        guard let stored = try storage.answer(to: id), let job = try job(id) else { return nil }
         let request: Request?
         do throws(ReplayError) { request = try self.request(of: id) } catch {
             guard error.code == .badRequest else { throw error }
@@ -55,7 +40,7 @@ extension ReplayQueue {
             return AnsweredJob(job: job, request: request, failure: error)
         case .answer(let answer, let time):
             return AnsweredJob(
-                job: job, request: request, answer: answer, receivedAt: try moment().wall(of: time).date)
+                job: job, request: request, answer: answer, receivedAt: try moment().date(of: time))
         }
     }
 
@@ -71,20 +56,7 @@ extension ReplayQueue {
     package func consumeAnswers(
         of ids: [ReplayJob.ID], retaining retained: Set<ReplayJob.ID> = []
     ) async throws(ReplayError) {
-        if ids.isEmpty { return }
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            for id in ids {
-                ledger.touch(id)
-                if retained.contains(id) {
-                    try ReplayTable.markConsumed(id, at: ledger.now, on: connection)
-                } else {
-                    try ReplayTable.deleteAnswer(of: id, on: connection)
-                    // An answer without the id of the object that waiting jobs need.
-                    guard let row = try ReplayTable.row(id, on: connection), !row.creates.isEmpty else { continue }
-                    try ReplayTable.updateReasons(ofJobsAwaiting: row.creates, on: connection, ledger: &ledger)
-                }
-            }
-        }
+        if !ids.isEmpty { try await storage.consumeAnswers(of: ids, retaining: retained) }
     }
 
     // MARK: Ids of objects
@@ -92,32 +64,17 @@ extension ReplayQueue {
     /// Puts the id of an object into the requests that wait for it. The queue does it by itself if it finds the id in
     /// the answer.
     package func assign(_ id: JSONValue, to localID: String) async throws(ReplayError) {
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.assign(id, to: localID, on: connection, ledger: &ledger)
-        }
+        try await storage.assign(id, to: localID)
     }
 
     /// Discards the jobs that wait for the id of an object that will never be created.
     package func discardJobs(awaiting localID: String) async throws(ReplayError) {
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.discardJobs(awaiting: localID, on: connection, ledger: &ledger)
-        }
+        try await storage.discardJobs(awaiting: localID)
     }
 
     /// Returns the ids of objects that jobs have created, by local id; `null` for an object that no job has created yet.
     /// Objects that no job creates are left out.
     package func ids(of localIDs: Set<String>) throws(ReplayError) -> [String: JSONValue] {
-        if localIDs.isEmpty { return [:] }
-        return try read { (connection) throws(SQLiteError) in
-            var ids: [String: JSONValue] = [:]
-            for localID in localIDs {
-                switch try ReplayTable.object(connection.stored(localID, .object), on: connection) {
-                case .missing: break
-                case .awaited, .failed: ids[localID] = .null
-                case .known(let id): ids[localID] = id
-                }
-            }
-            return ids
-        }
+        localIDs.isEmpty ? [:] : try storage.ids(of: localIDs)
     }
 }

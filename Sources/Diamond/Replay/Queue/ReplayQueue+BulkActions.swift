@@ -1,5 +1,3 @@
-import DiamondSQLite
-
 /// Actions on many jobs.
 extension ReplayQueue {
     /// The result of an action on many jobs.
@@ -23,8 +21,8 @@ extension ReplayQueue {
         var result = BulkResult()
         for start in stride(from: 0, to: ids.count, by: Self.batchSize) {
             let part = Array(ids[start..<min(start + Self.batchSize, ids.count)])
-            for (id, effect) in zip(part, try await effects(of: action, on: part, isDryRun: isDryRun)) {
-                if let error = Self.error(for: effect, of: action, on: id) {
+            for (id, effect) in zip(part, try await storage.apply(action, to: part, isDryRun: isDryRun)) {
+                if let error = effect.error(of: action, on: id) {
                     result.refusals.append((id, error))
                 } else {
                     result.done.append(id)
@@ -43,29 +41,14 @@ extension ReplayQueue {
         isDryRun: Bool = false
     ) async throws(ReplayError) -> BulkResult {
         var result = BulkResult()
-        let moment = try moment()
         var last: Int64 = 0
         while true {
-            let ids = try read { (connection) throws(SQLiteError) in
-                try ReplayTable.ids(filter, after: last, limit: Self.batchSize, at: moment, on: connection)
-            }
+            let ids = try storage.ids(filter, after: last, limit: Self.batchSize)
             guard let end = ids.last else { return result }
             let part = try await apply(action, to: ids, isDryRun: isDryRun)
             result.done += part.done
             result.refusals += part.refusals.filter { ![.wrongState, .noJob].contains($0.error.code) }
             last = end
-        }
-    }
-
-    private func effects(
-        of action: ReplayAction,
-        on ids: [ReplayJob.ID],
-        isDryRun: Bool
-    ) async throws(ReplayError) -> [ReplayEffect] {
-        try await write(isDryRun: isDryRun) { (connection, ledger) throws(SQLiteError) in
-            var effects: [ReplayEffect] = []
-            for id in ids { effects.append(try ReplayTable.apply(action, to: id, on: connection, ledger: &ledger)) }
-            return effects
         }
     }
 
@@ -84,15 +67,7 @@ extension ReplayQueue {
         isSignOut: Bool = false,
         isDryRun: Bool = false
     ) async throws(ReplayError) -> Int {
-        try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) {
-            (ids, connection, ledger) throws(SQLiteError) in
-            // Only in the first transaction: a later one would add the hold again if another process has ended it
-            // meanwhile. A dry run undoes each transaction, so it adds the hold in each.
-            if ids.isEmpty || isDryRun {
-                try ReplayTable.add(hold, reason: reason, isSignOut: isSignOut, on: connection, ledger: ledger)
-            }
-            return try ReplayTable.hold(ids, on: connection, ledger: &ledger)
-        }
+        try await storage.hold(hold, reason: reason, isSignOut: isSignOut, isDryRun: isDryRun)
     }
 
     /// Ends a hold, and releases its jobs that are not held by themselves or by another hold. For an identity, also
@@ -101,54 +76,7 @@ extension ReplayQueue {
     /// - Parameter isDryRun: whether all changes are undone.
     /// - Returns: the number of released jobs.
     package func end(_ hold: ReplayHold, isDryRun: Bool = false) async throws(ReplayError) -> Int {
-        try await change(hold, jobsIn: [.held], isDryRun: isDryRun) {
-            (ids, connection, ledger) throws(SQLiteError) in
-            if ids.isEmpty || isDryRun { try ReplayTable.remove(hold, on: connection, ledger: &ledger) }
-            return try ReplayTable.release(ids, on: connection, ledger: &ledger)
-        }
-    }
-
-    /// Changes the hold itself first, so that the change applies to jobs added meanwhile. Then changes the existing
-    /// jobs, batch by batch.
-    ///
-    /// - Parameter body: changes a batch of jobs, and returns the number of changed ones. Without jobs, changes the
-    ///   hold.
-    private func change(
-        _ hold: ReplayHold,
-        jobsIn states: [ReplayState],
-        isDryRun: Bool,
-        body:
-            @escaping @Sendable (
-                [ReplayJob.ID], borrowing SQLiteConnection, inout ReplayLedger
-            ) throws(SQLiteError) -> Int
-    ) async throws(ReplayError) -> Int {
-        var count = 0
-        var ids: [ReplayJob.ID] = []
-        repeat {
-            let batch = ids
-            let last = ids.last ?? 0
-            count += try await write(isDryRun: isDryRun) { (connection, ledger) throws(SQLiteError) in
-                try body(batch, connection, &ledger)
-            }
-            if batch.isEmpty, !isDryRun { notifyEngines(of: hold) }
-            ids = try read { (connection) throws(SQLiteError) in
-                try ReplayTable.ids(of: hold, in: states, after: last, on: connection)
-            }
-        } while !ids.isEmpty
-        return count
-    }
-
-    /// Releases the jobs of holds whose end was interrupted.
-    func releaseOrphans() async throws(ReplayError) {
-        while true {
-            let ids = try read { (connection) throws(SQLiteError) in try ReplayTable.orphans(on: connection) }
-            guard !ids.isEmpty else { return }
-            let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.release(ids, on: connection, ledger: &ledger)
-            }
-            // Another process has released them.
-            guard count > 0 else { return }
-        }
+        try await storage.release(hold, isDryRun: isDryRun)
     }
 
     // MARK: Dry runs
@@ -177,12 +105,7 @@ extension ReplayQueue {
         limit: Int,
         of identities: ReplaySelection.Identities = .all
     ) async throws(ReplayError) -> ClaimPreview {
-        try await write(isDryRun: true) { (connection, ledger) throws(SQLiteError) in
-            var preview = ReplayLedger(at: ledger.moment, uptime: ledger.uptime)
-            _ = try ReplayTable.claim(limit, of: identities, by: 0, on: connection, ledger: &preview)
-            let remaining = try ReplayTable.readyCount(of: identities, on: connection)
-            return ClaimPreview(transitions: preview.transitions, remaining: remaining)
-        }
+        try await storage.claimPreview(limit, of: identities)
     }
 
     /// Returns the jobs that wait for their time, the earliest first.
@@ -190,23 +113,6 @@ extension ReplayQueue {
         limit: Int,
         of identities: ReplaySelection.Identities = .all
     ) throws(ReplayError) -> [ReplayJob] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
-            try ReplayTable.waiting(limit: limit, of: identities, at: moment, on: connection)
-        }
-    }
-
-    private func write<Value: Sendable>(
-        isDryRun: Bool,
-        body: @escaping ReplayWriter.Body<Value>
-    ) async throws(ReplayError) -> Value {
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            guard isDryRun else { return try body(connection, &ledger) }
-            // A copy of the ledger, so that no transition is reported or counted.
-            var copy = ledger
-            return try connection.withSavepoint { (connection) throws(SQLiteError) in
-                (try body(connection, &copy), false)
-            }
-        }
+        try storage.waiting(limit: limit, of: identities)
     }
 }

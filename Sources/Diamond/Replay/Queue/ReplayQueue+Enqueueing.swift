@@ -1,4 +1,3 @@
-import DiamondSQLite
 public import Foundation
 
 /// Adding jobs.
@@ -54,9 +53,9 @@ extension ReplayQueue {
 
     /// Whether a job has to be sent before a request. `false` without a read if the request has neither an ordering key
     /// nor a unique name.
-    func isPreceded(_ draft: ReplayDraft) throws(ReplayError) -> Bool {
+    func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
         guard draft.policy.orderingKey != nil || draft.policy.unique != nil else { return false }
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.isPreceded(draft, on: connection) }
+        return try await storage.isPreceded(draft)
     }
 
     /// Adds all drafts, in their order, or none.
@@ -68,45 +67,9 @@ extension ReplayQueue {
         _ drafts: [ReplayDraft],
         isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)? = nil
     ) async throws(ReplayError) -> [ReplayJob.ID?] {
-        let limit = maximumCount
-        let rules = rules
-        let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            // A single draft without a unique name is refused before anything is written, so that there is nothing to
-            // undo.
-            if drafts.count == 1, drafts[0].uniqueKey == nil, isWanted == nil {
-                return try Self.add(drafts, limit: limit, rules: rules, on: connection, ledger: &ledger)
-            }
-            // The transaction may have other writes. Undo only this one.
-            let before = ledger
-            return try connection.withSavepoint {
-                (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
-                let additions = try Self.add(drafts, limit: limit, rules: rules, on: connection, ledger: &ledger)
-                if case .success(let ids) = additions, isWanted?(ids) ?? true { return (additions, true) }
-                ledger = before
-                return (additions.map { ids in ids.map { _ in nil } }, false)
-            }
-        }
-        let ids = try additions.get()
+        let entry = ReplayEntry(drafts, maximumCount: maximumCount, rules: rules)
+        let added = try await storage.enqueue(entry, isWanted: isWanted)
         reportUnsentJobs()
-        return ids
-    }
-
-    /// Adds drafts up to the first that is refused.
-    private static func add(
-        _ drafts: [ReplayDraft],
-        limit: Int,
-        rules: KeyRules,
-        on connection: borrowing SQLiteConnection,
-        ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Result<[Int64?], ReplayError> {
-        var ids: [Int64?] = []
-        for draft in drafts {
-            switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, ledger: &ledger) {
-            case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
-            case .merged: ids.append(nil)
-            case .refused(let error): return .failure(error)
-            }
-        }
-        return .success(ids)
+        return added.ids
     }
 }

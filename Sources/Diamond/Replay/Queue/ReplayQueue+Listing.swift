@@ -1,4 +1,3 @@
-import DiamondSQLite
 public import Foundation
 
 /// Reading jobs. Every method reads from disk on the calling thread, concurrently with writes.
@@ -7,8 +6,7 @@ extension ReplayQueue {
     ///
     /// - Throws: ``ReplayError`` if the file cannot be read.
     public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, at: moment, on: connection) }
+        try storage.job(id)
     }
 
     /// Returns jobs in the order in which they were added.
@@ -22,53 +20,35 @@ extension ReplayQueue {
         after id: ReplayJob.ID = 0,
         limit: Int = 100
     ) throws(ReplayError) -> [ReplayJob] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
-            try ReplayTable.jobs(filter, after: id, limit: limit, at: moment, on: connection)
-        }
+        try storage.jobs(filter, after: id, limit: limit)
     }
 
     /// Returns the id of the newest job; 0 if there is none. Jobs added later have higher ids.
     package func lastID() throws(ReplayError) -> ReplayJob.ID {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.lastID(on: connection) }
+        try storage.lastID()
     }
 
     /// Returns the number of jobs that match a filter.
     public func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
-            try ReplayTable.count(filter, at: moment, on: connection)
-        }
+        try storage.count(filter)
     }
 
     /// Returns the number of jobs in each state, of all identities. The cost does not depend on the number of jobs.
     public func counts() throws(ReplayError) -> [ReplayState: Int] {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.stateCounts(on: connection) }
+        try storage.counts()
     }
 
     /// Returns the request of a job as it is sent, with secrets by name; `nil` if there is no such job.
     ///
     /// - Throws: ``ReplayError``: `badRequest` if the stored request cannot be decoded, or the job is damaged on disk.
     public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
-        let (stored, request) = try read { (connection) throws(SQLiteError) -> (ReplayTable.StoredRow?, Data?) in
-            let stored = try ReplayTable.storedRow(id, withRequest: true, on: connection)
-            guard let stored, !stored.request.isEmpty, stored.damage == nil else { return (stored, nil) }
-            return (stored, try connection.opened(request: stored.request, of: id))
-        }
-        guard let stored, !stored.request.isEmpty else { return nil }
-        guard let request else {
-            let damage = stored.damage ?? "its request's seal is broken, or needs an older key"
-            throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)")
-        }
+        guard let request = try storage.request(of: id) else { return nil }
         do throws(RequestError) { return try Request(json: request) } catch { throw ReplayError(error) }
     }
 
     /// Returns the last failed attempts of a job, the oldest first; 10 at most.
     public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
-            try ReplayTable.failures(of: id, at: moment, on: connection)
-        }
+        try storage.failures(of: id)
     }
 
     /// A hold that is in effect.
@@ -90,9 +70,7 @@ extension ReplayQueue {
 
     /// Returns the holds that are in effect.
     public func holds() throws(ReplayError) -> [ActiveHold] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
-            .map { ActiveHold(hold: $0.hold, reason: $0.reason, since: moment.wall(of: $0.since).date) }
+        try storage.holds()
     }
 
     /// The number of transitions of one kind in one hour.
@@ -115,13 +93,7 @@ extension ReplayQueue {
     /// Returns the count of each verb in each hour since a date, the oldest first. Hours without transitions are left
     /// out. The queue stores the last 9,600 hours, which is 400 days.
     package func history(since date: Date) throws(ReplayError) -> [HourlyCount] {
-        let lead = try moment().lead / 3_600_000
-        let hour = WallTime(date).hour - lead
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.hours(since: hour, on: connection) }
-            .map { row in
-                let start = Date(timeIntervalSince1970: Double(row.hour + lead) * 3600)
-                return HourlyCount(hour: start, verb: row.verb, count: row.count)
-            }
+        try storage.history(since: date)
     }
 
     /// Waits until a job is done, dead or in review, in this process or another.
@@ -134,7 +106,7 @@ extension ReplayQueue {
         }
         defer { listeners.remove(number) }
         while !Task.isCancelled {
-            guard let job = try job(id) else { throw Self.noJob(id) }
+            guard let job = try job(id) else { throw .noJob(id) }
             if job.state.isEnd { return job }
             // Other processes do not report to `listeners`, so the job is also polled.
             await signal.wait(within: TimeLimit(.seconds(1), by: clock.sleep))
@@ -172,16 +144,6 @@ extension ReplayQueue {
     package func keys(
         limit: Int, onlyBlocked: Bool, includesSignedOut: Bool = true
     ) throws(ReplayError) -> [OrderingKey] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
-            var keys: [OrderingKey] = []
-            let heads = try ReplayTable.keyHeads(
-                limit: limit, onlyBlocked: onlyBlocked, includesSignedOut: includesSignedOut, on: connection)
-            for keyHead in heads {
-                guard let job = try ReplayTable.job(keyHead.head, at: moment, on: connection) else { continue }
-                keys.append(OrderingKey(head: job, count: keyHead.count))
-            }
-            return keys
-        }
+        try storage.keys(limit: limit, onlyBlocked: onlyBlocked, includesSignedOut: includesSignedOut)
     }
 }

@@ -1,5 +1,4 @@
-package import DiamondSQLite
-import DiamondSchema
+import DiamondSQLite
 import Foundation
 
 /// A persistent queue of requests to be sent later: after failures or restarts, in order, by this process or another.
@@ -10,29 +9,19 @@ import Foundation
 /// let id = try await engine.queue().enqueue(request)
 /// ```
 ///
-/// Every method returns after its changes are on disk, by `fsync`. Concurrent changes are committed together. Several
-/// processes may use one queue. A damaged file is refused and left as it is: its jobs may exist nowhere else.
+/// Every method returns after its changes are durable: in a file, by `fsync`. Concurrent changes are committed together.
+/// Several processes may use one queue. A damaged file is refused and left as it is: its jobs may exist nowhere else.
 public final class ReplayQueue: Sendable {
     /// A function that adds the engine's parts to a request before the request is written.
     typealias Resolve = @Sendable (Request) async throws -> Request
 
-    let store: Store
-    let database: SQLiteDatabase
+    let storage: any ReplayStorage
     let clock: ReplayClock
-    private let time: StoredQueueClock
-    let writer: ReplayWriter
     let listeners = Broadcast<[ReplayTransition]>()
     /// The jobs that this process has changed without a transition, such as those whose answers were consumed.
     let touches = Broadcast<Set<ReplayJob.ID>>()
-    let wakeFile: QueueWakeFile
-    private let holdsWakeFile: QueueWakeFile
-    private let holdWatch = Guarded<HoldWatch?>(nil)
+    private let holdWatch: Guarded<HoldWatch?>
     let owner: ReplayOwner
-    let sentLog: SentLog
-    let answerLog: AnswerLog
-    let erasures: ErasureNote
-    /// Whether values have to be sealed or overwritten, and this queue was opened without that.
-    let isBehindSeal: Bool
     let rules: KeyRules
     let resolve: Resolve
     private let activity: Activity?
@@ -55,6 +44,11 @@ public final class ReplayQueue: Sendable {
         try self.init(store, seal: seal, clock: .system)
     }
 
+    /// Opens the queue of a storage, for a process that adds and manages jobs, but does not send them.
+    ///
+    /// - Parameter storage: the storage, which no other queue uses: each queue has an instance of its own.
+    public convenience init(storage: any ReplayStorage) { self.init(storage: storage, clock: .system) }
+
     /// Opens the existing queue of a store, to read or manage its jobs. Creates nothing.
     ///
     /// - Throws: ``ReplayError``: `noStore` if there is none.
@@ -71,7 +65,7 @@ public final class ReplayQueue: Sendable {
     ///   - create: whether the file, and the files next to it, may be created.
     ///   - seals: whether a queue in clear, or sealed with an older key, is sealed; `nil` if it may be created.
     ///   - resolve: adds the engine's parts to a request before it is written.
-    init(
+    convenience init(
         _ store: Store,
         seal: (any CacheSeal)? = nil,
         clock: ReplayClock = .system,
@@ -81,68 +75,33 @@ public final class ReplayQueue: Sendable {
         seals: Bool? = nil,
         resolve: @escaping Resolve = { $0 }
     ) throws(ReplayError) {
-        (database, isBehindSeal) = try Self.open(
-            store, slot: seal.map { ReplaySealSlot($0) }, create: create, seals: seals ?? create)
-        self.store = store
+        let storage = try SQLiteReplayStorage(store, seal: seal, clock: clock, create: create, seals: seals ?? create)
+        self.init(storage: storage, clock: clock, activity: activity, rules: rules, resolve: resolve)
+    }
+
+    init(
+        storage: any ReplayStorage,
+        clock: ReplayClock,
+        activity: Activity? = nil,
+        rules: KeyRules = KeyRules(),
+        resolve: @escaping Resolve = { $0 }
+    ) {
+        self.storage = storage
         self.clock = clock
         self.rules = rules
         self.resolve = resolve
         self.activity = activity
         // A program that has just started may be about to make its replayer.
         nextAttendanceCheck = Guarded(clock.uptime() + ReplayTable.unsentAge)
-        let wakeFile = QueueWakeFile(store.wakePath, create: create)
-        self.wakeFile = wakeFile
-        holdsWakeFile = QueueWakeFile(store.holdsPath, create: create)
-        time = StoredQueueClock(clock)
-        writer = ReplayWriter(database, clock: clock, time: time) { [listeners, touches] ledger in
-            if !ledger.touched.isEmpty { touches.send(ledger.touched) }
-            let transitions = ledger.transitions
-            if transitions.isEmpty { return }
-            for transition in transitions { activity?.report(.job(transition)) }
-            listeners.send(transitions)
-            if transitions.contains(where: \.mayMakeWork) { wakeFile.wake() }
-        }
-        owner = ReplayOwner(store, writer: writer, clock: clock)
-        sentLog = SentLog(store.sentPath)
-        answerLog = AnswerLog(store.answersPath)
-        erasures = ErasureNote(store.erasedPath)
-    }
-
-    private static func open(
-        _ store: Store, slot: ReplaySealSlot?, create: Bool, seals: Bool
-    ) throws(ReplayError) -> (SQLiteDatabase, isBehindSeal: Bool) {
-        if create { try makeDirectories(of: store) }
-        var configuration = store.replaySchema
-        configuration.create = create
-        configuration.context = slot
-        do throws(SQLiteError) {
-            for path in [store.wakePath, store.holdsPath, store.sentPath, store.answersPath] {
-                try PrivateFile.check(path)
-            }
-            try PrivateFile.checkDirectory(store.ownersDirectory.path, isOwn: true)
-            // The logs belong to a queue that was removed. A new queue gives the same ids to other jobs.
-            if create, access(store.replayPath, F_OK) != 0 {
-                unlink(store.sentPath)
-                unlink(store.answersPath)
-            }
-            let database = try SQLiteDatabase(path: store.replayPath, configuration: configuration)
-            let isBehind = try slot?.isBehind(database) ?? false
-            if isBehind, seals { try slot?.seal(database, answers: AnswerLog(store.answersPath)) }
-            try database.read(ReplayTable.refuseIfSealed)
-            // Only after the secret is known: the jobs of earlier versions have it in their sealed metadata.
-            if try database.read(ReplayTable.hasUnlinkedJobs) { try database.write(ReplayTable.linkJobs) }
-            return (database, isBehind && !seals)
-        } catch {
-            throw ReplayError(error)
-        }
-    }
-
-    private static func makeDirectories(of store: Store) throws(ReplayError) {
-        do throws(CacheError) {
-            try store.create(store.replayDirectory)
-            try store.create(store.ownersDirectory)
-        } catch {
-            throw ReplayError(.cannotOpen, error.message)
+        owner = ReplayOwner(storage, clock: clock)
+        let holdWatch = Guarded<HoldWatch?>(nil)
+        self.holdWatch = holdWatch
+        storage.observe { [listeners, touches] commit in
+            if !commit.touched.isEmpty { touches.send(commit.touched) }
+            if commit.changesHolds { holdWatch.withLock { $0 }?.refresh() }
+            guard !commit.transitions.isEmpty || (commit.touched.isEmpty && !commit.changesHolds) else { return }
+            for transition in commit.transitions { activity?.report(.job(transition)) }
+            listeners.send(commit.transitions)
         }
     }
 
@@ -168,22 +127,7 @@ public final class ReplayQueue: Sendable {
             return true
         }
         guard isTime else { return }
-        try owner.removeOrphanedLocks()
-        try await releaseOrphans()
-        try await eraseJobsOfSignedOut()
-        let retention = retention
-        var isMore = true
-        while isMore, !Task.isCancelled {
-            isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.correctTimes(on: connection, ledger: &ledger)
-            }
-        }
-        isMore = true
-        while isMore, !Task.isCancelled {
-            isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.deleteEnded(beyond: retention, on: connection, ledger: &ledger)
-            }
-        }
+        try await storage.maintain(retention)
     }
 
     // MARK: Unsent jobs
@@ -200,12 +144,7 @@ public final class ReplayQueue: Sendable {
             next = now + ReplayTable.unsentAge
             return true
         }
-        guard let activity, isTime, let time = try? moment().time else { return }
-        let owner = owner.id
-        let count = try? read { (connection) throws(SQLiteError) in
-            try ReplayTable.unsentCount(at: time, uptime: now, besides: owner, on: connection)
-        }
-        guard let count, count > 0 else { return }
+        guard let activity, isTime, let count = try? storage.unsentCount(besides: owner.id), count > 0 else { return }
         let isFirst = nextAttendanceCheck.withLock { next in
             defer { next = .max }
             return next != .max
@@ -219,7 +158,7 @@ public final class ReplayQueue: Sendable {
     /// - Parameter notify: called at once, and at each change. It must return quickly.
     func watchHolds(_ notify: @escaping @Sendable (Set<ReplayHold>) -> Void) {
         let watch = HoldWatch(
-            store, clock: clock.sleep, read: { [weak self] in self?.holdsOfEngines() }, notify: notify)
+            storage, clock: clock.sleep, read: { [weak self] in self?.holdsOfEngines() }, notify: notify)
         holdWatch.withLock { $0 = watch }
     }
 
@@ -230,18 +169,7 @@ public final class ReplayQueue: Sendable {
         }
     }
 
-    /// Notifies the engines of a change of a hold that also applies to connections and calls. Transitions of jobs do
-    /// not report it.
-    func notifyEngines(of hold: ReplayHold) {
-        guard hold.isForEngines else { return }
-        holdWatch.withLock { $0 }?.refresh()
-        holdsWakeFile.wake()
-    }
-
-    /// Returns the current time by the queue's clock, and its difference from the wall clock.
-    func moment() throws(ReplayError) -> ReplayMoment {
-        do throws(SQLiteError) { return try time.now(of: database) } catch { throw ReplayError(error) }
-    }
+    func moment() throws(ReplayError) -> ReplayMoment { try storage.moment() }
 
     /// Returns the queue's time. If the file cannot be read, the wall clock counts as right.
     func now() -> QueueTime { (try? moment().time) ?? QueueTime(correct: clock.now()) }
@@ -266,40 +194,6 @@ public final class ReplayQueue: Sendable {
     /// queue.
     public func close() async {
         await owner.retire()
-        let isInTime = Guarded(true)
-        _ = await TimeLimit(clock.endTimeout).value {
-            try? await self.eraseJobsOfSignedOut { isInTime.withLock { $0 } }
-        }
-        isInTime.withLock { $0 = false }
-        // A later process does it.
-        database.interruptRewrite()
-        // If another process holds the file for long, that process empties the log when it closes.
-        _ = await TimeLimit(clock.endTimeout).value { [writer] in await writer.emptyLog() }
+        await storage.close(within: clock.endTimeout)
     }
-
-    // For processes that only add or manage jobs, and do not close the queue.
-    deinit { database.emptyLogIfFree() }
-}
-
-extension Store {
-    package var replaySchema: SQLiteConfiguration {
-        var configuration = DiamondSchema.replay
-        configuration.vfs = vfs
-        configuration.complete = { (connection) throws(SQLiteError) in try ReplayTable.seal(on: connection) }
-        return configuration
-    }
-
-    /// Whether the store has a queue. Throws if the directory cannot be read.
-    package func hasQueue() throws(ReplayError) -> Bool {
-        do throws(CacheError) {
-            return try fileExists(replayPath, in: replayDirectory)
-        } catch {
-            throw ReplayError(.cannotOpen, error.message)
-        }
-    }
-}
-
-extension ReplayTransition {
-    /// Whether the transition may let other processes send or wait for jobs.
-    fileprivate var mayMakeWork: Bool { to == .ready || to == .waiting || to?.isEnd == true }
 }

@@ -27,7 +27,7 @@ package final class TransitionWatch: Sendable {
 
     /// A number that changes whenever others have changed the queue: other processes, and other engines of this one.
     /// `nil` if it is not known at the moment.
-    package var versionByOthers: Int64? { queue.database.versionByOthers }
+    package var versionByOthers: Int64? { queue.storage.versionByOthers }
 
     /// Returns the jobs that have changed since the last call.
     package func takeChanges() -> Set<ReplayJob.ID> {

@@ -106,14 +106,16 @@ final class ReplayRun: Sendable {
 
     /// Returns the results so far, with an error if an outcome is not on disk.
     ///
-    /// - Parameter path: the queue's file, for the message.
-    func summary(of path: String) -> Replayer.Summary {
+    /// - Parameter name: the name of the queue's storage, for the message.
+    func summary(of name: String) -> Replayer.Summary {
         state.withLock { state in
             var summary = state.summary
             if let id = state.writing.min(), summary.error == nil {
                 summary.error =
                     state.failures[id]
-                    ?? ReplayError(SQLiteError(.busy, "the outcome of job \(id) is not written yet", path: path))
+                    ?? ReplayError(
+                        .busy, "\(name): the outcome of job \(id) is not written yet: run again, or wait for its writer"
+                    )
             }
             return summary
         }

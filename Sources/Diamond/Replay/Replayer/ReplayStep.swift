@@ -47,7 +47,7 @@ enum ReplayStep: Equatable {
 /// The events that wake a replayer's loop while it waits.
 struct ReplayWakes: Sendable {
     let signal: Signal
-    let watch: QueueWatch
+    let watch: any ReplayWatch
     let network = NetworkReturn()
     let origins = OriginAnswers()
 }

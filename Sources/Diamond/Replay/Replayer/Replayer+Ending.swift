@@ -17,7 +17,7 @@ extension Replayer {
             loop.cancel()
             run.cancel()
         }
-        return run.summary(of: queue.store.replayPath)
+        return run.summary(of: queue.storage.name)
     }
 
     private func supervise(_ run: ReplayRun, loop: Task<Void, Never>) async {

@@ -4,7 +4,7 @@ import DiamondSQLite
 extension Replayer {
     /// Claims and sends jobs until the run ends.
     func loop(_ run: ReplayRun, ignoringBackoff isIgnoringBackoff: Bool, signal: Signal) async {
-        let wakes = ReplayWakes(signal: signal, watch: QueueWatch(queue.store) { signal.wake() })
+        let wakes = ReplayWakes(signal: signal, watch: queue.storage.watch(.jobs) { signal.wake() })
         let number = queue.listeners.add { _ in signal.wake() }
         let answerNumber = answers?.add { [origins = wakes.origins] origin in
             if origins.note(origin) { signal.wake() }
@@ -52,10 +52,10 @@ extension Replayer {
                 }
             }
             let mayBeLast = jobs.isEmpty && run.deadline != nil && wasIdle
-            let isLast = mayBeLast ? try !queue.hasTimedWork() : false
+            let isLast = mayBeLast ? try await !queue.hasTimedWork() : false
             return .after(
                 claiming: jobs.count, isFull: isFull, isLast: isLast,
-                isReported: wakes.watch.reports(endsOfOwners: hasOthers))
+                isReported: wakes.watch.reportsChanges && (wakes.watch.reportsEnds || !hasOthers))
         } catch {
             queue.report(error)
             // While jobs run, the run waits for their outcomes anyway.
@@ -73,7 +73,7 @@ extension Replayer {
         try await queue.maintainIfNeeded()
         try await retryOffline(wakes.network)
         try await retryAnswered(wakes.origins)
-        if isIgnoringBackoff { try await queue.retryEarly(.requested) }
+        if isIgnoringBackoff { _ = try await queue.storage.retryEarly(.requested) }
         return hasOthers
     }
 
@@ -81,7 +81,7 @@ extension Replayer {
         switch step {
         case .claim, .end: break
         case .wait(let limit):
-            let limit = shortened(limit, until: run.deadline, wakes: wakes)
+            let limit = await shortened(limit, until: run.deadline, wakes: wakes)
             await wakes.signal.wait(within: TimeLimit(limit, by: queue.clock.sleep))
         case .pause: await wakes.signal.wait(within: TimeLimit(ReplayStep.tick, by: queue.clock.sleep))
         case .fail(let error): run.fail(error)
@@ -114,8 +114,8 @@ extension Replayer {
         try await network.handle(at: queue.clock.uptime(), isReachable: reachability.isReachable) {
             (hasChanged) async throws(ReplayError) in
             // At the start, jobs that wait after a failure keep their backoff: a program may start often.
-            let hasEarly = hasChanged ? try await queue.retryEarly(.networkReturned) : false
-            return try await queue.retryOffline() || hasEarly
+            let hasEarly = hasChanged ? try await queue.storage.retryEarly(.networkReturned) : false
+            return try await queue.storage.retryEarly(.online) || hasEarly
         }
     }
 
@@ -123,7 +123,7 @@ extension Replayer {
     private func retryAnswered(_ origins: OriginAnswers) async throws(ReplayError) {
         guard let answered = origins.take(at: queue.clock.uptime()) else { return }
         do throws(ReplayError) {
-            try await queue.retryEarly(.originsAnswered(answered))
+            _ = try await queue.storage.retryEarly(.originsAnswered(answered))
         } catch {
             for origin in answered { _ = origins.note(origin) }
             throw error
@@ -134,10 +134,12 @@ extension Replayer {
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
     /// Returns the time until a job reaches its time, or the deadline, but at most `limit`.
-    private func shortened(_ limit: Duration, until deadline: Uptime?, wakes: ReplayWakes) -> Duration {
+    private func shortened(_ limit: Duration, until deadline: Uptime?, wakes: ReplayWakes) async -> Duration {
         let now = queue.clock.uptime()
         var delays = [wakes.network.delay(at: now), wakes.origins.delay(at: now)].compactMap(\.self)
-        if !isFull, let next = try? queue.nextTime() { delays.append(next.milliseconds(since: queue.now())) }
+        if !isFull, let next = try? await queue.storage.nextTime() {
+            delays.append(next.milliseconds(since: queue.now()))
+        }
         if let deadline, deadline != .max { delays.append(deadline.milliseconds(since: now)) }
         return delays.reduce(limit) { min($0, .milliseconds(max(1, $1))) }
     }

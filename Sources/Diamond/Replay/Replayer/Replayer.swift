@@ -164,7 +164,7 @@ public final class Replayer: Sendable {
     ) async throws(ReplayError) -> [ReplayClaim] {
         let free = width - running.withLock { $0 }
         let lanes = lanes?.unpaused ?? .all
-        guard free > 0, try queue.mayHaveWork(in: lanes) else { return [] }
+        guard free > 0, try await queue.mayHaveWork(in: lanes) else { return [] }
         let identities = await identities()
         let owner = try await queue.owner.enter()
         let claimed: [ReplayClaim]?

@@ -4,7 +4,8 @@ import HTTPTypes
 /// Merging two jobs that have the same unique name.
 extension ReplayDraft {
     /// The result of merging two requests.
-    enum Merger: Hashable, Sendable {
+    public enum Merger: Hashable, Sendable {
+        /// The request that both become.
         case one(ReplayDraft)
         /// Nothing has to be sent: the object would be created and deleted again.
         case none

@@ -99,6 +99,16 @@ public struct ReplayDraft: Hashable, Sendable {
         }
     }
 
+    /// Creates the draft of a request as it is, for the tests of a storage.
+    ///
+    /// - Throws: ``ReplayError`` if the request cannot be stored.
+    public init(_ request: Request) throws(ReplayError) {
+        try self.init(request, rules: KeyRules(), freshKey: UUID().uuidString)
+    }
+
+    /// Sets the earliest time at which the job is sent.
+    public mutating func delay(until time: QueueTime) { runAt = time }
+
     /// A digest of the identity and the unique name; `nil` without a unique name. Only one waiting job has it.
     public var uniqueKey: Data? {
         guard let unique = policy.unique else { return nil }

@@ -84,7 +84,7 @@ final class DurableRequest: Sendable {
         let queue = draft.queue
         let draft = draft.draft
         do throws(ReplayError) {
-            if draft.policy.mode != .durable, try !queue.isPreceded(draft) { return .success(.unqueued) }
+            if draft.policy.mode != .durable, try await !queue.isPreceded(draft) { return .success(.unqueued) }
             let admission = try await queue.addClaimed(draft) { [self] in note($0) }
             if case .claimed(let job) = admission { state.withLock { $0.job = job } }
             whenQueued()

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Jobs to be added together.
 public struct ReplayEntry: Sendable {
     /// The jobs, in their order.
@@ -17,6 +19,18 @@ public struct ReplayEntry: Sendable {
         self.maximumCount = maximumCount
         self.rules = rules
         self.owner = owner
+    }
+
+    /// Creates an entry of jobs that wait for a claim.
+    public init(_ drafts: [ReplayDraft], maximumCount: Int) {
+        self.init(drafts, maximumCount: maximumCount, rules: KeyRules())
+    }
+
+    /// Returns a draft merged into the request of a job with its unique name.
+    ///
+    /// - Parameter stored: the request of the job (``ReplayDraft/request``).
+    public func merged(_ draft: ReplayDraft, into stored: Data) throws(ReplayError) -> ReplayDraft.Merger {
+        try draft.merged(into: ReplayDraft.request(from: stored), rules: rules)
     }
 }
 
@@ -49,4 +63,13 @@ public struct ReplayEdit: Sendable {
     /// The request at the start of the edit.
     let old: Request
     let rules: KeyRules
+}
+
+extension ReplayEdit {
+    /// Creates an edit.
+    ///
+    /// - Parameter old: the request at the start of the edit. If the job has another one meanwhile, it is not edited.
+    public init(of id: ReplayJob.ID, from old: Request, to draft: ReplayDraft, maximumCount: Int) {
+        self.init(id: id, draft: draft, maximumCount: maximumCount, old: old, rules: KeyRules())
+    }
 }

@@ -29,7 +29,7 @@ public import Foundation
 /// clock, or by one that continues while it is set.
 ///
 /// Errors are ``ReplayError``. A code for which ``ReplayError/isTransient`` holds says that the same call may succeed a
-/// moment later.
+/// moment later. A server that cannot be reached is ``ReplayError/Code-swift.struct/unreachable``.
 public protocol ReplayStorage: AnyObject, Sendable {
     /// The name of the storage for messages: a path or a URL, without user and password.
     var name: String { get }

@@ -143,8 +143,25 @@ extension ReplayTable {
     // MARK: Reading all jobs
 
     /// Returns a page of the ids of all jobs.
-    package static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64]
-    {
+    static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
         try connection.integers("SELECT id FROM job WHERE id > \(last) ORDER BY id LIMIT \(batchSize)")
+    }
+
+    /// Returns the number of jobs, and the damage of all of them.
+    package static func damages(
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (jobs: Int, findings: [ReplayFinding]) {
+        var jobs = 0
+        var findings: [ReplayFinding] = []
+        var last = Int64.min
+        while case let ids = try ids(after: last, on: connection), let end = ids.last {
+            jobs += ids.count
+            for id in ids {
+                guard let damage = try storedRow(id, withRequest: true, on: connection)?.damage else { continue }
+                findings.append(ReplayFinding(id: id, what: "job \(id): \(damage)"))
+            }
+            last = end
+        }
+        return (jobs, findings)
     }
 }

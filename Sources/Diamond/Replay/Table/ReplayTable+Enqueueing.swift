@@ -18,10 +18,12 @@ extension ReplayTable {
     /// Adds a draft as a job, or applies its uniqueness policy to a waiting job.
     ///
     /// - Parameters:
+    ///   - id: the reserved id of the job; `nil` for the next one.
     ///   - limit: the maximum number of open jobs.
     ///   - owner: the owner that sends the job at once; `nil` if the job waits for a claim.
     static func add(
         _ draft: ReplayDraft,
+        as id: Int64? = nil,
         limit: Int,
         owner: Int64? = nil,
         rules: KeyRules = KeyRules(),
@@ -44,7 +46,7 @@ extension ReplayTable {
         }
         // The new job takes over the name.
         if let other { try releaseName(of: other.id, on: connection) }
-        return .added(try insert(draft, owner: owner, on: connection, ledger: &ledger))
+        return .added(try insert(draft, as: id, owner: owner, on: connection, ledger: &ledger))
     }
 
     /// Returns the number of open jobs. If the recorded number reaches the limit, the jobs are counted, and the record
@@ -88,11 +90,12 @@ extension ReplayTable {
 
     private static func insert(
         _ draft: ReplayDraft,
+        as reserved: Int64?,
         owner: Int64?,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Int64 {
-        let id = try nextID(on: connection)
+        let id = if let reserved { reserved } else { try nextID(on: connection) }
         let stored = try StoredDetails(
             ReplayDetails(draft), uniqueKey: draft.uniqueKey, request: draft.request, of: id, on: connection)
         let (key, identity) = (stored.columns.orderingKey, stored.columns.identity)
@@ -143,6 +146,14 @@ extension ReplayTable {
         )
         guard last < .max else { throw wrongIndex(last) }
         return last + 1
+    }
+
+    /// Returns the first of `count` ids that no other job will have.
+    static func reserveIDs(_ count: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        let id = try nextID(on: connection)
+        try connection.run("DELETE FROM sqlite_sequence WHERE name = 'job'")
+        try connection.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('job', \(id - 1 + max(0, count)))")
+        return id
     }
 
     /// Whether a job with the draft's ordering key or unique name has to be sent before it.

@@ -217,7 +217,8 @@ private enum Queues {
         let queue = try ReplayQueue(Store(directory: directory))
         queue.maximumCount = .max
         try await queue.enqueue(Array(repeating: request, count: 20 * 10 * (rounds + 1)))
-        try queue.database.write { (connection) throws(SQLiteError) in try connection.execute(crowd.statement) }
+        let storage = queue.storage as? SQLiteReplayStorage
+        try storage?.database.write { (connection) throws(SQLiteError) in try connection.execute(crowd.statement) }
         return queue
     }
 }
