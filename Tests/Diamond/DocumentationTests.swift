@@ -31,6 +31,7 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/CanonicalForm.md", "Sources/Diamond/Documentation.docc/Sealing.md",
         "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
         "Sources/Diamond/Documentation.docc/Replaying.md",
+        "Sources/Diamond/Documentation.docc/WritingAStorageDriver.md",
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
         "Sources/Diamond/Documentation.docc/CachingResponses.md",
@@ -47,7 +48,7 @@ import UnixSignals
         "Sources/DiamondCurlCommand/Documentation.docc/ImportingAndExportingCurl.md",
     ]) func `the documentation shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-        let sources = ["", "+Calls", "+Queries"].map { "DocumentationTests\($0).swift" }
+        let sources = ["", "+Calls", "+Queries", "+Storages"].map { "DocumentationTests\($0).swift" }
         let compiled = Set(
             try sources.flatMap {
                 try String(contentsOf: root.appending(path: "Tests/Diamond/\($0)"), encoding: .utf8).lines
