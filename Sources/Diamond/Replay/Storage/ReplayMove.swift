@@ -1,0 +1,190 @@
+import Foundation
+
+/// The move of open jobs from one storage to another, in their order. Each job is there exactly once, also if the process
+/// ends in the middle: then the next move completes it.
+///
+/// A batch has four steps: ids are reserved in the target; the source notes them with the batch; the target adds the
+/// jobs with these ids, which adds none twice; the source discards its jobs. The note is a hold of an ordering key that
+/// no job has. One program at a time moves jobs from a source.
+package struct ReplayMove: Sendable {
+    /// The result of a move.
+    package struct Result: Sendable {
+        /// The ids of the moved jobs in the target, by those in the source.
+        package var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
+        /// The jobs that the target has refused, each with its error. They are held in the source.
+        package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
+    }
+
+    /// A batch, as its note describes it.
+    private struct Batch {
+        /// The note's hold.
+        let hold: ReplayHold
+        /// The jobs.
+        let ids: [ReplayJob.ID]
+        /// The id of the first one in the target; the others follow.
+        let first: ReplayJob.ID
+
+        /// The owner that moves it; `nil` for an addition.
+        var mover: ReplayOwnerRecord.ID? {
+            if case .key(let name) = hold { Int64(name.dropFirst(ReplayMove.prefix.count)) } else { nil }
+        }
+    }
+
+    /// A job of a batch.
+    private struct Item {
+        let id: ReplayJob.ID
+        let targetID: ReplayJob.ID
+        let draft: ReplayDraft
+    }
+
+    fileprivate static let prefix = "diamond.move "
+    /// Returns the note that jobs of a source have these ids in the target, or will have them.
+    static func note(
+        _ ids: [ReplayJob.ID], from first: ReplayJob.ID, by mover: String
+    ) -> (hold: ReplayHold, text: String) {
+        (.key(prefix + mover), ([first] + ids).map(String.init).joined(separator: " "))
+    }
+
+    private static let batchSize = 100
+
+    let source: any ReplayStorage
+    let target: any ReplayStorage
+    /// The maximum number of open jobs in the target.
+    let maximumCount: Int
+    /// Whether jobs that are held themselves are moved, too.
+    let includesHeld: Bool
+
+    package init(
+        from source: any ReplayStorage, to target: any ReplayStorage, maximumCount: Int, includesHeld: Bool = true
+    ) {
+        self.source = source
+        self.target = target
+        self.maximumCount = maximumCount
+        self.includesHeld = includesHeld
+    }
+
+    /// Moves the jobs that are ready, waiting or held. Jobs that run stay.
+    ///
+    /// - Throws: ``ReplayError``: `busy` if another program moves jobs from the source. Jobs may have been moved by then.
+    package func run() async throws(ReplayError) -> Result {
+        let program = ReplayOwnerRecord.Program(process: getpid(), name: ProcessInfo.processInfo.processName)
+        let me = try await source.register(program, lease: ReplayOwner.lease)
+        var result = Result()
+        do throws(ReplayError) {
+            for batch in try await interrupted(besides: me) { try await move(batch, result: &result) }
+            var last: ReplayJob.ID = 0
+            while let batch = try await next(after: &last, by: me) {
+                guard try await source.renew(me, lease: ReplayOwner.lease, isSuspended: false) else { break }
+                try await move(batch, result: &result)
+            }
+        } catch {
+            try? await source.unregister(me)
+            throw error
+        }
+        try await source.unregister(me)
+        return result
+    }
+
+    /// Returns the noted batches of movers that have ended, and of additions, in their order.
+    private func interrupted(besides me: ReplayOwnerRecord.ID) async throws(ReplayError) -> [Batch] {
+        let living = Set(try await source.owners().filter { !$0.isDead && $0.id != me }.map(\.id))
+        let batches = try batches()
+        guard !batches.contains(where: { $0.mover.map(living.contains) ?? false }) else {
+            throw ReplayError(.busy, "\(source.name): another program moves its jobs: wait until it has ended")
+        }
+        return batches.sorted { ($0.ids.first ?? 0) < ($1.ids.first ?? 0) }
+    }
+
+    private func batches() throws(ReplayError) -> [Batch] {
+        try source.holds().compactMap { active in
+            guard case .key(let name) = active.hold, name.hasPrefix(Self.prefix) else { return nil }
+            let numbers = active.reason.split(separator: " ").compactMap { Int64($0) }
+            guard let first = numbers.first else { return nil }
+            return Batch(hold: active.hold, ids: Array(numbers.dropFirst()), first: first)
+        }
+    }
+
+    /// Reserves the ids of the next batch, and notes it. It ends before a job that was added with a note meanwhile: the
+    /// next move begins with that.
+    private func next(
+        after last: inout ReplayJob.ID, by me: ReplayOwnerRecord.ID
+    ) async throws(ReplayError) -> Batch? {
+        let filter = ReplayFilter(states: [.ready, .waiting, .held], includesSignedOut: true)
+        while true {
+            let jobs = try source.jobs(filter, after: last, limit: Self.batchSize)
+            let noted = Set(try batches().flatMap(\.ids))
+            let free = jobs.prefix { !noted.contains($0.id) }
+            guard let end = free.last else { return nil }
+            last = end.id
+            let ids = free.filter { includesHeld || !($0.state == .held && $0.reason == .held) }.map(\.id)
+            if ids.isEmpty { continue }
+            let first = try await target.reserveIDs(ids.count)
+            let note = Self.note(ids, from: first, by: "\(me)")
+            _ = try await source.hold(note.hold, reason: note.text, isSignOut: false, isDryRun: false)
+            return Batch(hold: note.hold, ids: ids, first: first)
+        }
+    }
+
+    private func move(_ batch: Batch, result: inout Result) async throws(ReplayError) {
+        let holds = Set(try source.holds().map(\.hold))
+        var items: [Item] = []
+        for (index, id) in batch.ids.enumerated() {
+            // A job that was discarded is in the target already.
+            guard let job = try source.job(id), !job.state.isEnd, job.state != .running else { continue }
+            let draft = try draft(of: job, holds: holds)
+            items.append(Item(id: id, targetID: batch.first + Int64(index), draft: draft))
+        }
+        do throws(ReplayError) {
+            try await move(items, result: &result)
+        } catch {
+            guard error.isRefusal else { throw error }
+            for item in items { try await moveUnlessRefused(item, result: &result) }
+        }
+        _ = try await source.release(batch.hold, isDryRun: false)
+    }
+
+    private func moveUnlessRefused(_ item: Item, result: inout Result) async throws(ReplayError) {
+        do throws(ReplayError) {
+            try await move([item], result: &result)
+        } catch {
+            guard error.isRefusal else { throw error }
+            result.refusals.append((item.id, error))
+            _ = try await source.apply(.hold, to: [item.id], isDryRun: false)
+        }
+    }
+
+    private func move(_ items: [Item], result: inout Result) async throws(ReplayError) {
+        if items.isEmpty { return }
+        var entry = ReplayEntry(items.map(\.draft), maximumCount: maximumCount)
+        entry.ids = items.map(\.targetID)
+        let added = try await target.enqueue(entry, isWanted: nil)
+        _ = try await source.apply(.discard, to: items.map(\.id), isDryRun: false)
+        for (item, id) in zip(items, added.ids) { result.moved[item.id] = id }
+    }
+
+    /// Returns the draft of a job as it is. Its count of attempts starts again, its failures and its expiry stay.
+    private func draft(of job: ReplayJob, holds: Set<ReplayHold>) throws(ReplayError) -> ReplayDraft {
+        guard let data = try source.request(of: job.id) else { throw .noJob(job.id) }
+        var draft = try ReplayDraft(ReplayDraft.request(from: data))
+        let moment = try target.moment()
+        if job.state == .waiting { draft.runAt = moment.time(of: job.runAt) }
+        draft.expiresAt = job.expiresAt.map { moment.time(of: $0) }
+        let own: [ReplayHold?] = [
+            .lane(Lane(job.lane)), job.orderingKey.map { .key($0) }, job.identity.map { .identity($0) },
+        ]
+        draft.isHeld = job.state == .held && draft.awaitedIDs.isEmpty && holds.isDisjoint(with: own.compactMap { $0 })
+        draft.mayLackObjects = true
+        draft.history.unknownSince = job.unknownSince.map { moment.time(of: $0) }
+        draft.history.failures = try source.failures(of: job.id).map {
+            ReplayDraft.History.Failure(startedAt: moment.time(of: $0.startedAt), code: $0.code, message: $0.message)
+        }
+        return draft
+    }
+}
+
+extension ReplayError {
+    /// Whether a storage refuses a job as it is.
+    fileprivate var isRefusal: Bool {
+        [.badRequest, .notUnique, .cannotMerge, .missingObject, .waitsForItself].contains(code)
+    }
+}

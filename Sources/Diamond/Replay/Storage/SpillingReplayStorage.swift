@@ -1,0 +1,210 @@
+import DiamondSQLite
+public import Foundation
+
+/// A storage on a server, with a local one for the jobs that are added while the server cannot be reached.
+///
+/// ``enqueue(_:isWanted:)`` returns when the server or the local disk has the jobs. Jobs spill from the first addition
+/// that the server does not take until all of them have been moved to it. Meanwhile all that this instance adds spills,
+/// so that the jobs of each ordering key and producer keep their order. An addition whose commit is unknown is not
+/// doubled: the ids of its jobs are reserved before, and it is moved with them.
+///
+/// The id of a spilled job is negative. ``job(_:)``, ``request(of:)`` and ``failures(of:)`` know it until this instance
+/// is released. All else is the server's, and throws while it cannot be reached. A job that the server refuses stays in
+/// the local storage, held.
+public final class SpillingReplayStorage: ReplayStorageWrapper {
+    private struct State {
+        /// Whether all additions spill.
+        var isSpilling: Bool
+        /// The additions to the local storage that have not returned, and all of them.
+        var adding = 0
+        var added = 0
+        /// The ids of moved jobs on the server, by their local ones.
+        var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
+        var drain: Task<Void, Never>?
+    }
+
+    private let remote: any ReplayStorage
+    private let local: any ReplayStorage
+    private let pause: Duration
+    private let clock: any Clock<Duration>
+    private let state: Guarded<State>
+
+    /// Creates a storage. Jobs that an earlier process has left in the local storage are moved first.
+    ///
+    /// - Parameters:
+    ///   - remote: the storage of all processes.
+    ///   - local: the storage of spilled jobs, which only this process uses, and which sends none of them.
+    ///   - pause: the time between two attempts to move spilled jobs; by default a second.
+    ///   - clock: the clock for the pause.
+    /// - Throws: ``ReplayError`` if the local storage cannot be read.
+    public init(
+        _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration = .seconds(1),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(ReplayError) {
+        self.remote = remote
+        self.local = local
+        self.pause = pause
+        self.clock = clock
+        let open = try local.counts().filter { !$0.key.isEnd && $0.value > 0 }
+        let isEmpty = try open.isEmpty ? local.holds().isEmpty : false
+        state = Guarded(State(isSpilling: !isEmpty))
+        if !isEmpty { startMoving() }
+    }
+
+    deinit { state.withLock { $0.drain }?.cancel() }
+
+    /// The server's storage.
+    public var base: any ReplayStorage { remote }
+
+    /// Whether additions spill at the moment.
+    public var isSpilling: Bool { state.withLock { $0.isSpilling } }
+
+    // MARK: Adding
+
+    public func enqueue(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
+    ) async throws(ReplayError) -> ReplayEnqueued {
+        guard !beginSpill(isFirst: false) else { return try await spill(entry, isWanted: isWanted) }
+        var entry = entry
+        do throws(ReplayError) {
+            if entry.ids == nil {
+                let first = try await remote.reserveIDs(entry.drafts.count)
+                entry.ids = entry.drafts.indices.map { first + Int64($0) }
+            }
+            return try await remote.enqueue(entry, isWanted: isWanted)
+        } catch {
+            guard error.mayBeUnreachable else { throw error }
+            _ = beginSpill(isFirst: true)
+            startMoving()
+            return try await spill(entry, isWanted: isWanted)
+        }
+    }
+
+    /// Notes that jobs are about to be added to the local storage, if jobs spill.
+    ///
+    /// - Parameter isFirst: whether jobs spill from now on.
+    private func beginSpill(isFirst: Bool) -> Bool {
+        state.withLock { state in
+            guard state.isSpilling || isFirst else { return false }
+            state.isSpilling = true
+            state.adding += 1
+            state.added += 1
+            return true
+        }
+    }
+
+    /// - Parameter entry: the jobs, with their ids on the server if it may have them.
+    private func spill(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
+    ) async throws(ReplayError) -> ReplayEnqueued {
+        defer { state.withLock { $0.adding -= 1 } }
+        var own = entry
+        // Owners are the server's.
+        own.owner = nil
+        own.ids = nil
+        if let first = entry.ids?.first {
+            let local = try await local.reserveIDs(entry.drafts.count)
+            let ids = entry.drafts.indices.map { local + Int64($0) }
+            own.ids = ids
+            // Before the jobs, so that they are never moved with other ids.
+            let note = ReplayMove.note(ids, from: first, by: "added \(local)")
+            _ = try await self.local.hold(note.hold, reason: note.text, isSignOut: false, isDryRun: false)
+        }
+        let check = isWanted.map { isWanted in { @Sendable (ids: [ReplayJob.ID?]) in isWanted(ids.negated) } }
+        let added = try await local.enqueue(own, isWanted: check)
+        return ReplayEnqueued(ids: added.ids.negated)
+    }
+
+    public func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
+        if isSpilling { return true }
+        do throws(ReplayError) { return try await remote.isPreceded(draft) } catch {
+            // It would overtake jobs on the server.
+            guard error.mayBeUnreachable else { throw error }
+            return true
+        }
+    }
+
+    public func moment() throws(ReplayError) -> ReplayMoment {
+        do throws(ReplayError) { return try remote.moment() } catch { return try local.moment() }
+    }
+
+    // MARK: Moving
+
+    private func startMoving() {
+        state.withLock { state in
+            guard state.drain == nil else { return }
+            // Detached, so that it has no task-local values of a caller.
+            state.drain = Task.detached { [weak self, pause, clock] in
+                while let self, await !self.hasMovedAll() {
+                    guard (try? await clock.sleep(for: pause)) != nil else { return }
+                }
+            }
+        }
+    }
+
+    /// Moves the spilled jobs to the server.
+    ///
+    /// - Returns: whether no job spills any more.
+    private func hasMovedAll() async -> Bool {
+        let added = state.withLock { $0.added }
+        let move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false)
+        guard let result = try? await move.run() else { return false }
+        return state.withLock { state in
+            if state.moved.count > 100_000 { state.moved = [:] }
+            state.moved.merge(result.moved) { $1 }
+            guard state.adding == 0, state.added == added else { return false }
+            state.isSpilling = false
+            state.drain = nil
+            return true
+        }
+    }
+
+    /// Calls a body with the storage and the id of a job.
+    private func find<Value>(
+        _ id: ReplayJob.ID, _ body: (any ReplayStorage, ReplayJob.ID) throws(ReplayError) -> Value
+    ) throws(ReplayError) -> Value {
+        guard id < 0 else { return try body(remote, id) }
+        if let moved = state.withLock({ $0.moved[-id] }) { return try body(remote, moved) }
+        return try body(local, -id)
+    }
+
+    public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
+        var job = try find(id) { (storage, own) throws(ReplayError) in try storage.job(own) }
+        job?.id = id
+        return job
+    }
+
+    public func request(of id: ReplayJob.ID) throws(ReplayError) -> Data? {
+        try find(id) { (storage, own) throws(ReplayError) in try storage.request(of: own) }
+    }
+
+    public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
+        try find(id) { (storage, own) throws(ReplayError) in try storage.failures(of: own) }
+    }
+
+    public func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
+        try await local.eraseJobs(of: identity, discardingOpen: discardsJobs)
+        try await remote.eraseJobs(of: identity, discardingOpen: discardsJobs)
+    }
+
+    public func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
+        try await local.maintain(retention)
+        try await remote.maintain(retention)
+    }
+
+    public func close(within limit: Duration) async {
+        let drain = state.withLock { $0.drain }
+        drain?.cancel()
+        await remote.close(within: limit)
+        await local.close(within: limit)
+    }
+}
+
+extension [ReplayJob.ID?] {
+    fileprivate var negated: [ReplayJob.ID?] { map { $0.map { -$0 } } }
+}
+
+extension ReplayError {
+    /// Whether a storage may not have been reached, so that a later call may succeed.
+    fileprivate var mayBeUnreachable: Bool { isTransient || code == .cannotOpen || code == .closed }
+}

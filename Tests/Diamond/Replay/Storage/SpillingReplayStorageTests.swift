@@ -1,0 +1,182 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+/// A storage whose server a test makes unreachable.
+private final class UnreliableStorage: ReplayStorageWrapper {
+    enum Fault { case none, unreachable, unknownCommit }
+
+    let base: any ReplayStorage
+    let fault = Guarded(Fault.none)
+
+    init(_ base: any ReplayStorage) { self.base = base }
+
+    static let error = ReplayError(.unreachable, "the server does not answer")
+
+    private func check() throws(ReplayError) { if fault.withLock({ $0 == .unreachable }) { throw Self.error } }
+
+    func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {
+        try check()
+        return try await base.reserveIDs(count)
+    }
+
+    func enqueue(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
+    ) async throws(ReplayError) -> ReplayEnqueued {
+        try check()
+        let added = try await base.enqueue(entry, isWanted: isWanted)
+        guard fault.withLock({ $0 == .none }) else { throw Self.error }
+        return added
+    }
+}
+
+@Suite("Jobs that spill while a server cannot be reached", .limit(minutes: 5)) struct SpillingReplayStorageTests {
+    private let files = TemporaryStore()
+    private let (remote, local): (UnreliableStorage, SQLiteReplayStorage)
+    private let clock = TestClock()
+
+    init() throws {
+        remote = UnreliableStorage(try Self.storage(files.directory.appending(path: "server")))
+        local = try Self.storage(files.directory.appending(path: "spill"))
+    }
+
+    private static func storage(_ directory: URL) throws(ReplayError) -> SQLiteReplayStorage {
+        try SQLiteReplayStorage(Store(directory: directory), seal: nil, clock: .system, create: true, seals: true)
+    }
+
+    private func spilling() throws -> SpillingReplayStorage {
+        try SpillingReplayStorage(remote, spillingInto: local, clock: clock)
+    }
+
+    private func add(_ number: Int, key: String? = "k", to storage: any ReplayStorage) async throws -> ReplayJob.ID {
+        var request = Request("http://api.test/\(number)", method: .put)
+        request.replay = ReplayPolicy(.durable, orderingKey: key)
+        let added = try await storage.enqueue(
+            ReplayEntry([try ReplayDraft(request)], maximumCount: 100), isWanted: nil)
+        return try #require(added.ids[0])
+    }
+
+    private func paths() throws -> [String] {
+        try remote.base.jobs(ReplayFilter(), after: 0, limit: 100).map { String($0.url.suffix(1)) }
+    }
+
+    /// Waits until no job spills, while the pauses between two attempts pass.
+    private func waitUntilMoved(_ storage: SpillingReplayStorage) async {
+        while storage.isSpilling {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+    }
+
+    @Test func `jobs spill until the server is back, and keep their order`() async throws {
+        let storage = try spilling()
+        #expect(try await add(1, to: storage) > 0)
+        remote.fault.withLock { $0 = .unreachable }
+        let second = try await add(2, to: storage)
+        #expect(second < 0 && storage.isSpilling)
+        #expect(try storage.job(second)?.url.hasSuffix("/2") == true)
+        #expect(try storage.job(second)?.id == second)
+        remote.fault.withLock { $0 = .none }
+        let third = try await add(3, to: storage)
+        await waitUntilMoved(storage)
+        #expect(try await add(4, to: storage) > 0)
+        #expect(try paths() == ["1", "2", "3", "4"])
+        #expect(try storage.job(second)?.url.hasSuffix("/2") == true)
+        #expect(try third > 0 || storage.job(third)?.state == .ready)
+        #expect(try local.counts().allSatisfy { $0.key.isEnd || $0.value == 0 } && local.holds().isEmpty)
+    }
+
+    @Test func `a job whose commit is unknown is there once`() async throws {
+        let storage = try spilling()
+        remote.fault.withLock { $0 = .unknownCommit }
+        let first = try await add(1, to: storage)
+        #expect(first < 0)
+        _ = try await add(2, to: storage)
+        remote.fault.withLock { $0 = .none }
+        await waitUntilMoved(storage)
+        #expect(try paths() == ["1", "2"])
+    }
+
+    @Test func `what an earlier process has left is moved first`() async throws {
+        remote.fault.withLock { $0 = .unknownCommit }
+        do {
+            let storage = try spilling()
+            _ = try await add(1, to: storage)
+            _ = try await add(2, key: nil, to: storage)
+        }
+        remote.fault.withLock { $0 = .none }
+        let storage = try spilling()
+        _ = try await add(3, to: storage)
+        await waitUntilMoved(storage)
+        #expect(try paths().filter { $0 != "2" } == ["1", "3"])
+        #expect(try paths().count == 3)
+    }
+
+    @Test func `a request that may not be sent now is preceded while jobs spill`() async throws {
+        let storage = try spilling()
+        var request = Request("http://api.test/", method: .put)
+        request.replay = ReplayPolicy(.onFailure, orderingKey: "k")
+        let draft = try ReplayDraft(request)
+        #expect(try await !storage.isPreceded(draft))
+        remote.fault.withLock { $0 = .unreachable }
+        _ = try await add(1, to: storage)
+        #expect(try await storage.isPreceded(draft))
+    }
+
+    // MARK: Moving
+
+    @Test func `a move takes open jobs as they are, and leaves the others`() async throws {
+        let queue = ReplayQueue(storage: local)
+        var request = Request("http://api.test/1", method: .post)
+        request.replay = ReplayPolicy(.durable, orderingKey: "k", metadata: ["a": 1])
+        let ids = try await [
+            queue.enqueue(request), queue.enqueue(request, after: .seconds(60)), queue.enqueue(request),
+            queue.enqueue(request),
+        ].compactMap { $0 }
+        try await queue.hold(ids[2])
+        try await queue.discard(ids[3])
+        let old = try ids.map { try #require(try queue.job($0)) }
+        let result = try await ReplayMove(from: local, to: remote, maximumCount: 100).run()
+        #expect(result.moved.count == 3 && result.refusals.isEmpty)
+        for job in old[..<3] {
+            let id = try #require(result.moved[job.id])
+            let new = try #require(try remote.job(id))
+            #expect(new.state == job.state && new.metadata == job.metadata && new.idempotencyKey == job.idempotencyKey)
+            #expect(abs(new.runAt.timeIntervalSince(job.runAt)) < 5)
+            #expect(try #require(new.expiresAt) == job.expiresAt)
+            #expect(try queue.job(job.id)?.state == .done)
+        }
+        #expect(try await ReplayMove(from: local, to: remote, maximumCount: 100).run().moved.isEmpty)
+    }
+
+    @Test func `a move that ended in the middle is completed, and doubles nothing`() async throws {
+        for number in 1...5 { _ = try await add(number, to: local) }
+        remote.fault.withLock { $0 = .unknownCommit }
+        await #expect(throws: ReplayError.self) {
+            try await ReplayMove(from: local, to: remote, maximumCount: 100).run()
+        }
+        #expect(try local.counts()[.ready] == 5)
+        remote.fault.withLock { $0 = .none }
+        _ = try await add(6, to: local)
+        let result = try await ReplayMove(from: local, to: remote, maximumCount: 100).run()
+        #expect(result.moved.count == 6)
+        #expect(try paths() == ["1", "2", "3", "4", "5", "6"])
+        #expect(try local.holds().isEmpty)
+    }
+
+    @Test func `two programs do not move the jobs of one source at a time`() async throws {
+        _ = try await add(1, to: local)
+        let other = try Self.storage(files.directory.appending(path: "spill"))
+        let owner = try await other.register(.init(process: 1, name: "other"), lease: 60_000)
+        let note = ReplayMove.note([1], from: 7, by: "\(owner)")
+        _ = try await other.hold(note.hold, reason: note.text, isSignOut: false, isDryRun: false)
+        let move = ReplayMove(from: local, to: remote, maximumCount: 100)
+        await #expect { try await move.run() } throws: { ($0 as? ReplayError)?.code == .busy }
+        other.abandon(owner)
+        #expect(try await move.run().moved == [1: 7])
+    }
+}
