@@ -1,5 +1,5 @@
 import Crypto
-package import Foundation
+public import Foundation
 package import HTTPTypes
 
 /// The answer to a job, stored until it is consumed.
@@ -29,6 +29,17 @@ public struct ReplayAnswer: Hashable, Sendable {
         var headers = headers
         headers[.location] = location
         return Response(status: status, headers: headers, body: body ?? Data(), url: url)
+    }
+
+    /// Returns the local id of the object that a request creates, and the object's id; `nil` if the request creates
+    /// none, or the answer has no id.
+    ///
+    /// - Parameter request: the request (``ReplayDraft/request``).
+    public func id(createdBy request: Data) -> (localID: String, id: JSONValue)? {
+        guard let creation = (try? Request(json: request))?.replay.creates, let id = id(of: creation) else {
+            return nil
+        }
+        return (creation.localID, id)
     }
 
     /// Returns the id of the object that the job has created; `nil` if the answer has none.

@@ -1,5 +1,5 @@
 import DiamondSQLite
-import Foundation
+public import Foundation
 
 /// The values of a job that are shown, or found by a filter, and decide nothing. A storage may write them as JSON.
 public struct ReplayDetails: Codable, Hashable, Sendable {
@@ -31,6 +31,19 @@ public struct ReplayDetails: Codable, Hashable, Sendable {
         kind = draft.kind
         call = draft.call
         idempotencyKey = draft.idempotencyKey
+    }
+
+    /// Puts the ids of objects into a request that has their local ids, and into what is shown of it.
+    ///
+    /// - Parameters:
+    ///   - ids: the ids, by local id.
+    ///   - request: the request (``ReplayDraft/request``).
+    /// - Returns: the new request; `nil` if this program cannot decode the old one.
+    public mutating func assign(_ ids: [String: JSONValue], in request: Data) -> Data? {
+        guard let new = (try? Request(json: request))?.replacing(ids), let json = try? new.json() else { return nil }
+        url = url.replacing(inURL: ids)
+        metadata = ReplayTable.text(.object(new.replay.metadata))
+        return json
     }
 
     /// The tags.

@@ -218,24 +218,38 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     // MARK: Reading
 
+    /// Returns a job in its current state; `nil` if there is none.
     func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob?
+
     /// Returns jobs that match a filter in the order of their ids, from the first one after `id` on.
     func jobs(_ filter: ReplayFilter, after id: ReplayJob.ID, limit: Int) throws(ReplayError) -> [ReplayJob]
+
+    /// Returns the ids of jobs that match a filter, as ``jobs(_:after:limit:)`` does.
     func ids(_ filter: ReplayFilter, after id: ReplayJob.ID, limit: Int) throws(ReplayError) -> [ReplayJob.ID]
+
     /// Returns the id of the newest job; 0 if there is none.
     func lastID() throws(ReplayError) -> ReplayJob.ID
+
+    /// Returns the number of jobs that match a filter.
     func count(_ filter: ReplayFilter) throws(ReplayError) -> Int
+
     /// Returns the number of jobs in each state, at a cost that does not depend on it.
     func counts() throws(ReplayError) -> [ReplayState: Int]
+
     /// Returns the request of a job as it was added (``ReplayDraft/request``); `nil` if there is no such job.
     ///
     /// - Throws: `badRequest` if it is damaged.
     func request(of id: ReplayJob.ID) throws(ReplayError) -> Data?
+
     /// Returns the last failed attempts of a job, the oldest first; 10 at most.
     func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure]
+
+    /// Returns the holds that are in effect.
     func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold]
+
     /// Returns the count of each verb in each hour since a date, the oldest first.
     func history(since date: Date) throws(ReplayError) -> [ReplayQueue.HourlyCount]
+
     /// Returns ordering keys with open jobs.
     ///
     /// - Parameters:
@@ -244,10 +258,13 @@ public protocol ReplayStorage: AnyObject, Sendable {
     func keys(
         limit: Int, onlyBlocked: Bool, includesSignedOut: Bool
     ) throws(ReplayError) -> [ReplayQueue.OrderingKey]
+
     /// Returns the jobs whose last transition was at a time or later, the oldest first.
     func changed(since time: QueueTime) throws(ReplayError) -> [ReplayJob]
+
     /// Returns the jobs that wait for their time, the earliest first.
     func waiting(limit: Int, of identities: ReplaySelection.Identities) throws(ReplayError) -> [ReplayJob]
+
     /// Returns the number of jobs that could have been sent for a minute; 0 while another owner than `owner` runs jobs,
     /// or the queue is held.
     func unsentCount(besides owner: ReplayOwnerRecord.ID?) throws(ReplayError) -> Int

@@ -147,11 +147,10 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let stored = try storedRequest(of: row.id, on: connection)
-        guard let data = try connection.opened(request: stored, of: row.id),
-            let creation = (try? Request(json: data))?.replay.creates,
-            connection.stored(creation.localID, .object) == row.creates, let id = answer.id(of: creation)
+        guard let request = try connection.opened(request: stored, of: row.id),
+            let (localID, id) = answer.id(createdBy: request), connection.stored(localID, .object) == row.creates
         else { return }
-        try assign(id, to: creation.localID, on: connection, ledger: &ledger)
+        try assign(id, to: localID, on: connection, ledger: &ledger)
     }
 
     /// Puts the id of an object into the requests that wait for it, and into the metadata of the jobs that have created
@@ -206,9 +205,7 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard let old = try checkedRequest(of: row, on: connection, ledger: &ledger) else { return false }
-        guard let request = (try? Request(json: old))?.replacing(ids), let json = try? request.json(),
-            var details = try details(of: row.id, on: connection)
-        else {
+        guard var details = try details(of: row.id, on: connection), let request = details.assign(ids, in: old) else {
             if row.awaitsIDs {
                 row.state = .dead
                 row.reason = .undecodable
@@ -216,9 +213,7 @@ extension ReplayTable {
             }
             return false
         }
-        details.url = details.url.replacing(inURL: ids)
-        details.metadata = text(.object(request.replay.metadata))
-        let stored = try StoredDetails(details, uniqueKey: nil, request: json, of: row.id, on: connection)
+        let stored = try StoredDetails(details, uniqueKey: nil, request: request, of: row.id, on: connection)
         row.digest = ReplayRow.digest(of: stored.request)
         try connection.run(
             """
