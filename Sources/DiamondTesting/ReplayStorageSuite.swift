@@ -33,7 +33,7 @@ public struct ReplayStorageSuite: Sendable {
         }
 
         /// All checks.
-        public static let all = adding + naming + sending + owners + managing + reading
+        public static let all = adding + naming + sending + owners + managing + reading + simulations
     }
 
     private let makePlace: @Sendable () async throws -> any Place
@@ -65,5 +65,25 @@ public struct ReplayStorageSuite: Sendable {
             if let failure = await failure(of: check) { failures.append(failure) }
         }
         return failures
+    }
+
+    /// Runs unreliable producers and workers, whose steps are drawn from a seed, in a place of their own.
+    ///
+    /// - Returns: the rule that was broken, in one line: a job was lost, repeated or reordered; `nil` for none.
+    public func violation(seed: UInt64, steps: Int) async -> String? {
+        await failure(
+            of: Check("seed \(seed)") { run in
+                var simulation = try await ReplayStorageSimulation(run, seed: seed)
+                try await simulation.take(steps)
+            })
+    }
+}
+
+extension ReplayStorageSuite.Check {
+    fileprivate static let simulations = (UInt64(1)...5).map { seed in
+        Self("random steps lose no job, and repeat or reorder none, seed \(seed)") { run in
+            var simulation = try await ReplayStorageSimulation(run, seed: seed)
+            try await simulation.take(400)
+        }
     }
 }
