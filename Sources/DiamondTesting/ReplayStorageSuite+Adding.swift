@@ -113,7 +113,8 @@ extension ReplayStorageSuite.Check {
             let draft = try run.draft(.put, "b", policy)
             try run.expectEqual(try await run.add(draft), [id], "the result")
             try run.expectEqual(try run.storage.request(of: id), draft.request, "the request")
-            try run.expect(try run.job(id).url.hasSuffix("/b"), "the URL is \(try run.job(id).url)")
+            let url = try run.job(id).url
+            try run.expect(url.hasSuffix("/b"), "the URL is \(url)")
             let owner = try await run.owner()
             try run.expectEqual(try await run.claimed(by: owner), [id], "the first of the key")
         },

@@ -214,7 +214,7 @@ extension ReplayStorageSuite.Check {
             try await run.send(by: owner)
             try run.expectEqual(commits.verbs(of: id), ["enqueue", "claim", "finish"], "the transitions")
             let other = try await run.place.open()
-            try await other.enqueue(ReplayEntry([try run.draft()], maximumCount: 10), isWanted: nil)
+            _ = try await other.enqueue(ReplayEntry([try run.draft()], maximumCount: 10), isWanted: nil)
             try run.expectEqual(commits.count, 3, "the number of transitions")
         },
         Self("jobs that could have been sent for a minute count as unsent, until an owner runs jobs") { run in
@@ -235,7 +235,7 @@ extension ReplayStorageSuite.Check {
             let owner = try await run.owner()
             let claim = try await run.claimOne(by: owner)
             let answer = ReplayAnswer(
-                status: .created, location: "/notes/7", headers: [.etag: "\"a\""], body: Data([1, 2]))
+                status: .created, location: "/notes/7", headers: [.eTag: "\"a\""], body: Data([1, 2]))
             _ = try await storage.finish(claim, ReplayReport(.answered(status: 201), answer: answer, draw: 0))
             guard case .answer(answer, _)? = try storage.answer(to: id) else {
                 throw ReplayStorageRun.Violation(description: "the answer is \(try storage.answer(to: id) as Any)")
@@ -277,7 +277,7 @@ extension ReplayStorageSuite.Check {
             let notes = Reported()
             let watch = run.storage.watch(.jobs) { notes.add(ReplayCommit()) }
             let other = try await run.place.open()
-            try await other.enqueue(ReplayEntry([try run.draft()], maximumCount: 10), isWanted: nil)
+            _ = try await other.enqueue(ReplayEntry([try run.draft()], maximumCount: 10), isWanted: nil)
             guard watch.reportsChanges else { return }
             for _ in 0..<200 where notes.calls == 0 { try await Task.sleep(for: .milliseconds(10)) }
             try run.expect(notes.calls > 0, "no change was reported within two seconds")
