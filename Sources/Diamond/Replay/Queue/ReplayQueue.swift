@@ -9,8 +9,9 @@ import Foundation
 /// let id = try await engine.queue().enqueue(request)
 /// ```
 ///
-/// Every method returns after its changes are durable: in a file, by `fsync`. Concurrent changes are committed together.
-/// Several processes may use one queue. A damaged file is refused and left as it is: its jobs may exist nowhere else.
+/// Every method returns after its changes are durable: in a file, by `fsync`. Concurrent changes are committed
+/// together. Several processes may use one queue. A damaged file is refused and left as it is: its jobs may exist
+/// nowhere else.
 public final class ReplayQueue: Sendable {
     /// A function that adds the engine's parts to a request before the request is written.
     typealias Resolve = @Sendable (Request) async throws -> Request

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// The current time by a queue's clock, and its difference from the wall clock. It converts the times of one clock to the
-/// other.
+/// The current time by a queue's clock, and its difference from the wall clock. It converts the times of one clock to
+/// the other.
 public struct ReplayMoment: Hashable, Sendable {
     /// The queue's time.
     public let time: QueueTime

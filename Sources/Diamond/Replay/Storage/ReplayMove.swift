@@ -1,7 +1,7 @@
 import Foundation
 
-/// The move of open jobs from one storage to another, in their order. Each job is there exactly once, also if the process
-/// ends in the middle: then the next move completes it.
+/// The move of open jobs from one storage to another, in their order. Each job is there exactly once, also if the
+/// process ends in the middle: then the next move completes it.
 ///
 /// A batch has four steps: ids are reserved in the target; the source notes them with the batch; the target adds the
 /// jobs with these ids, which adds none twice; the source discards its jobs. The note is a hold of an ordering key that
@@ -65,7 +65,8 @@ package struct ReplayMove: Sendable {
 
     /// Moves the jobs that are ready, waiting or held. Jobs that run stay.
     ///
-    /// - Throws: ``ReplayError``: `busy` if another program moves jobs from the source. Jobs may have been moved by then.
+    /// - Throws: ``ReplayError``: `busy` if another program moves jobs from the source. Jobs may have been moved by
+    ///   then.
     package func run() async throws(ReplayError) -> Result {
         let program = ReplayOwnerRecord.Program(process: getpid(), name: ProcessInfo.processInfo.processName)
         let me = try await source.register(program, lease: ReplayOwner.lease)

@@ -3,20 +3,20 @@ public import Foundation
 /// A store of a queue's jobs, which all processes that use the queue share.
 ///
 /// A ``ReplayQueue`` decides what is sent, and when; its storage makes each decision durable. Every method that changes
-/// something is one whole transition, or several of them in batches. A driver reads rows, changes them with the rules of
-/// ``ReplayRow``, and writes them; it makes no decision of its own. `ReplayStorageSuite` in DiamondTesting checks a
+/// something is one whole transition, or several of them in batches. A driver reads rows, changes them with the rules
+/// of ``ReplayRow``, and writes them; it makes no decision of its own. `ReplayStorageSuite` in DiamondTesting checks a
 /// driver. See <doc:WritingAStorageDriver>.
 ///
-/// **Atomic.** A call is one transaction, or, where its comment says so, several. Calls may share a transaction if a call
-/// that fails leaves the others untouched. Transactions are serializable for the rows of one job, one ordering key and
-/// one unique name.
+/// **Atomic.** A call is one transaction, or, where its comment says so, several. Calls may share a transaction if a
+/// call that fails leaves the others untouched. Transactions are serializable for the rows of one job, one ordering key
+/// and one unique name.
 ///
 /// **Durable.** When a method returns, its changes survive a crash of the process and of the storage. When it throws,
 /// they were not made, or, after an unknown commit, may have been: such a method may be called again with the same
 /// arguments. After a crash, each transaction is there as a whole or not at all.
 ///
-/// **Fenced.** Each claim and rescue of a job increases its token. A method that takes a ``ReplayClaim`` does nothing if
-/// the claim's token is not the newest one of the job.
+/// **Fenced.** Each claim and rescue of a job increases its token. A method that takes a ``ReplayClaim`` does nothing
+/// if the claim's token is not the newest one of the job.
 ///
 /// **Ordered.** At most one job of an ordering key runs. It is the first of its key that is ready, waiting, running or
 /// held; in strict order also the dead ones and those in review count. The first one is the head. A job that fails, is
@@ -51,8 +51,8 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// A number that changes whenever others than this instance have changed jobs; `nil` if it is not known.
     var versionByOthers: Int64? { get }
 
-    /// Ends the use of the storage: completes what maintenance has left undone as far as the time suffices, and releases
-    /// what the instance holds. Owners were removed before. Later calls still work.
+    /// Ends the use of the storage: completes what maintenance has left undone as far as the time suffices, and
+    /// releases what the instance holds. Owners were removed before. Later calls still work.
     func close(within limit: Duration) async
 
     // MARK: Time
@@ -65,10 +65,10 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     /// Adds jobs in their order, or none, in one transaction.
     ///
-    /// For each draft: if an open job has its ``ReplayDraft/uniqueKey``, the draft's ``ReplayPolicy/uniqueness`` applies.
-    /// A job is held if it, its key, its identity or its lane is held. If the entry has an owner, which is alive, and the
-    /// single draft is the head of its key, ready, and the queue is not held, then that owner has claimed the job when
-    /// this returns.
+    /// For each draft: if an open job has its ``ReplayDraft/uniqueKey``, the draft's ``ReplayPolicy/uniqueness``
+    /// applies. A job is held if it, its key, its identity or its lane is held. If the entry has an owner, which is
+    /// alive, and the single draft is the head of its key, ready, and the queue is not held, then that owner has
+    /// claimed the job when this returns.
     ///
     /// - Parameter isWanted: called with the result before the commit, perhaps several times; `nil` for always. If it
     ///   returns `false`, nothing is added or changed, and all ids of the result are `nil`.
@@ -84,8 +84,8 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// Whether a job with the draft's ordering key or unique name has to be sent before it.
     func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool
 
-    /// Replaces the request of a job. If a server may know the old one (``ReplayRow/mayBeKnown``), the draft is added as
-    /// another job, which gets the unique name.
+    /// Replaces the request of a job. If a server may know the old one (``ReplayRow/mayBeKnown``), the draft is added
+    /// as another job, which gets the unique name.
     ///
     /// - Returns: the id of the job that has the new request.
     func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID
@@ -99,8 +99,9 @@ public protocol ReplayStorage: AnyObject, Sendable {
     func nextTime() async throws(ReplayError) -> QueueTime?
 
     /// Makes jobs ready that have reached their time, ends those that have expired, and claims jobs that may be sent:
-    /// ready heads, the highest priority first, then the one that has been a head for longest. A job that is held, needs
-    /// review or is damaged is not claimed, but changed. While the queue or the engines are held, nothing is claimed.
+    /// ready heads, the highest priority first, then the one that has been a head for longest. A job that is held,
+    /// needs review or is damaged is not claimed, but changed. While the queue or the engines are held, nothing is
+    /// claimed.
     ///
     /// When this returns, the jobs are running, have a new token, and belong to the owner. If the owner dies, they are
     /// rescued. No second job of an ordering key is claimed, also not in one batch, before the first one has ended.
@@ -114,8 +115,8 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// Checks a job for the last time, and notes that its attempt begins. The job is sent only if this returns `true`.
     ///
     /// `false` if the token is old, the owner is not alive, or the job is held, has expired or needs review; the last
-    /// three end the claim. When this returns `true`, the start (``ReplayRow/sentAt``) is durable: if the owner dies, the
-    /// job counts as sent.
+    /// three end the claim. When this returns `true`, the start (``ReplayRow/sentAt``) is durable: if the owner dies,
+    /// the job counts as sent.
     func begin(
         _ claim: ReplayClaim, _ start: ReplayStart, by owner: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> Bool
@@ -169,8 +170,8 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// Returns the owners of all processes, and whether each is known to be dead: its process has ended, or its lease.
     func owners() async throws(ReplayError) -> [ReplayOwnerRecord]
 
-    /// Removes dead owners, and makes their jobs ready again, or ends them. An owner that has renewed its lease since it
-    /// was read stays, and if the caller's owner is not alive itself, all stay.
+    /// Removes dead owners, and makes their jobs ready again, or ends them. An owner that has renewed its lease since
+    /// it was read stays, and if the caller's owner is not alive itself, all stay.
     func rescue(
         _ dead: [ReplayOwnerRecord], by owner: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> ReplayRescue
@@ -193,8 +194,8 @@ public protocol ReplayStorage: AnyObject, Sendable {
         _ hold: ReplayHold, reason: String, isSignOut: Bool, isDryRun: Bool
     ) async throws(ReplayError) -> Int
 
-    /// Ends a hold, then releases its jobs that are not held otherwise, in batches. For an identity, also releases those
-    /// that wait for it to sign in. If the process ends meanwhile, maintenance releases the rest.
+    /// Ends a hold, then releases its jobs that are not held otherwise, in batches. For an identity, also releases
+    /// those that wait for it to sign in. If the process ends meanwhile, maintenance releases the rest.
     ///
     /// - Returns: the number of released jobs.
     func release(_ hold: ReplayHold, isDryRun: Bool) async throws(ReplayError) -> Int
@@ -294,8 +295,8 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// Discards the jobs that wait for the id of an object that will never be created, in one transaction.
     func discardJobs(awaiting localID: String) async throws(ReplayError)
 
-    /// Returns the ids of objects that jobs have created, by local id; `null` for an object that no job has created yet.
-    /// Objects that no job creates are left out.
+    /// Returns the ids of objects that jobs have created, by local id; `null` for an object that no job has created
+    /// yet. Objects that no job creates are left out.
     func ids(of localIDs: Set<String>) throws(ReplayError) -> [String: JSONValue]
 }
 

@@ -101,8 +101,8 @@ extension SQLiteReplayStorage {
 
     // MARK: Signing out
 
-    /// What is erased is overwritten in the file, and the log is emptied, unless another process reads it at that moment.
-    /// If this fails, or the process ends before, a later sign-out, maintenance or closing of a queue does it.
+    /// What is erased is overwritten in the file, and the log is emptied, unless another process reads it at that
+    /// moment. If this fails, or the process ends before, a later sign-out, maintenance or closing of a queue does it.
     func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
         let stored = try read { (connection) throws(SQLiteError) in connection.stored(identity, .identity) }
         try await erase(stored, includingOpen: discardsJobs)

@@ -5,8 +5,8 @@ import Foundation
 /// The jobs of a queue in a SQLite file, `replay.sqlite`, with the locks of its owners and other files next to it. All
 /// processes of a machine may use it.
 ///
-/// Concurrent changes are committed together, each by `fsync`. A damaged file is refused and left as it is: its jobs may
-/// exist nowhere else.
+/// Concurrent changes are committed together, each by `fsync`. A damaged file is refused and left as it is: its jobs
+/// may exist nowhere else.
 final class SQLiteReplayStorage: ReplayStorage {
     let store: Store
     let database: SQLiteDatabase

@@ -116,8 +116,8 @@ extension ReplayTable {
                 enqueued_at, changed_at, attempt_limit, token, owner,
                 unknown_at, unique_key, lane, is_held, digest,
                 checksum, details, creates)
-            VALUES (\(id), \(row.state.rawValue), \(row.reason.description), \(draft.method), \(columns.url), \(columns.host),
-                \(columns.tags), \(columns.metadata), \(draft.isIdempotent), \(columns.idempotencyKey),
+            VALUES (\(id), \(row.state.rawValue), \(row.reason.description), \(draft.method), \(columns.url),
+                \(columns.host), \(columns.tags), \(columns.metadata), \(draft.isIdempotent), \(columns.idempotencyKey),
                 \(draft.keyLifetime), \(columns.kind), \(identity), \(key), \(row.isStrict), \(isHead),
                 \(draft.policy.priority), (SELECT last FROM turn), \(row.runAt), \(row.expiresAt),
                 \(ledger.now), \(ledger.now), \(row.attemptLimit), \(row.token), \(row.owner),
