@@ -50,7 +50,9 @@ extension CacheStorageSuite.Check {
                 let unmarked = try await run.storage.count([one.selection], onlyValid: true)
                 let before = try await run.stale(among: names)
                 let count = try await run.storage.invalidate([one.selection], announcing: nil)
-                try run.expectEqual(count.records, unmarked, "the number marked by \(one.name)")
+                if count.isComplete {
+                    try run.expectEqual(count.records, unmarked, "the number marked by \(one.name)")
+                }
                 let marked = Set(before).union(one.selected).sorted()
                 try run.expectEqual(try await run.stale(among: names), marked, "the list marked by \(one.name)")
                 try run.expectEqual(
@@ -136,7 +138,7 @@ extension CacheStorageSuite.Check {
     ]
 
     static let announcing = [
-        Self("replaced, confirmed and erased records are announced by their keys") { run in
+        Self("replaced, confirmed and erased records are announced to processes that have read their keys") { run in
             let old = try run.entry("a", age: 1000)
             try await run.store(old, try run.entry("b"))
             let steps: [(String, CacheStep)] = [
@@ -146,6 +148,7 @@ extension CacheStorageSuite.Check {
                 ("an erasure of no record", .erase(old.key, everywhere: true)),
             ]
             for (name, step) in steps {
+                _ = try await run.record("a")
                 let position = try run.other.changes(since: nil).position
                 _ = try await run.storage.write(CacheBatch([step]))
                 let names = try await run.announced(since: position)

@@ -71,7 +71,7 @@ extension Cache {
     ///
     /// If the call fails, the entries that were not marked by then stay unmarked.
     ///
-    /// - Returns: the number of newly marked responses.
+    /// - Returns: the number of newly marked responses. A server may mark responses without counting them.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         defer { invalidations.announce(CacheInvalidation(of: [selection])) }
@@ -87,8 +87,8 @@ extension Cache {
         let count = try await writer.alone { () throws(CacheError) in
             try storage.invalidate([selection], announcing: selection.names(by: storage.coding.urlHash))
         }
-        // The variants of a key have keys of their own, which only the file knows.
-        if case .key = selection.criterion, count.records > 1 { memory.removeAll() }
+        // The variants of a key have keys of their own, which only the storage knows.
+        if case .key = selection.criterion, count.records > 1 || !count.isComplete { memory.removeAll() }
         return count.responses
     }
 

@@ -29,6 +29,9 @@ final class CrossProcessChanges: Sendable {
 
     /// The presence of partial entries, which a poll updates.
     let partials: PartialPresence
+    /// The nanoseconds between two polls of this storage. A server's changes take some milliseconds to arrive, and
+    /// reading those that have arrived costs little.
+    private let ownInterval: UInt64
     private let storage: any DirectCacheStorage
     private let invalidations: InvalidationLog
     private let uptime: @Sendable () -> UInt64
@@ -47,7 +50,8 @@ final class CrossProcessChanges: Sendable {
         partials = PartialPresence(isPossible: changes.hasParts)
         state = Guarded(State(changes))
         invalidations.knownChange = changes.position
-        nextPoll = Atomic(uptime() + Self.interval)
+        ownInterval = storage.isLocal ? Self.interval : Self.interval / 2
+        nextPoll = Atomic(uptime() + ownInterval)
     }
 
     /// Whether all changes are known, as far as a lookup has to know. When a poll is due, this is one without a wait,
@@ -75,7 +79,7 @@ final class CrossProcessChanges: Sendable {
         let now = uptime()
         let next = nextPoll.load(ordering: .relaxed)
         guard isDue ?? (now >= next),
-            nextPoll.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
+            nextPoll.compareExchange(expected: next, desired: now + ownInterval, ordering: .relaxed).exchanged
         else { return nil }
         return now
     }

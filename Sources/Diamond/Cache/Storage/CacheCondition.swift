@@ -54,9 +54,18 @@ extension CacheSelection {
 public struct CacheRecordCount: Hashable, Sendable {
     public private(set) var records = 0
     public private(set) var responses = 0
+    /// Whether all records are counted.
+    public private(set) var isComplete = true
 
     /// Creates a count of no records.
     public init() {}
+
+    /// A count of no records, although there may be some.
+    public static let unknown: Self = {
+        var count = Self()
+        count.isComplete = false
+        return count
+    }()
 
     /// Counts a record.
     public mutating func add(isResponse: Bool) {
@@ -70,5 +79,6 @@ public struct CacheRecordCount: Hashable, Sendable {
     public static func += (count: inout Self, other: Self) {
         count.records += other.records
         count.responses += other.responses
+        count.isComplete = count.isComplete && other.isComplete
     }
 }

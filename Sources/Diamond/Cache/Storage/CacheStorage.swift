@@ -8,7 +8,7 @@ public import Foundation
 ///
 /// Every verb is a transition of its own, which happens completely or not at all. A transition that has returned is
 /// seen by all later reads of every process. What it changes is announced to the memory tiers of other processes within
-/// 100 milliseconds (``changes(since:)``).
+/// 100 milliseconds (``changes(since:)``), at least to those that have read or written a record of the key.
 ///
 /// A verb throws a ``CacheError`` if the storage cannot be reached, or does not answer in time. The error is never the
 /// caller's: a lookup counts as a miss, a write is dropped or tried again, and the cache reports an event. A storage
@@ -61,7 +61,8 @@ public protocol CacheStorage: Sendable {
     /// other processes may have entries that were evicted.
     ///
     /// - Parameter names: the names to announce; `nil` if anything may have changed.
-    /// - Returns: the number of records that were not marked before.
+    /// - Returns: the number of records that were not marked before; incomplete if the storage marks records without
+    ///   reading them.
     func invalidate(
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) async throws(CacheError) -> CacheRecordCount

@@ -100,7 +100,10 @@ final class RemoteCacheStorage: DirectCacheStorage {
     private func probe(_ number: Int) {
         let limit = TimeLimit(Self.limit, by: clock)
         Task.detached { [base, circuit] in
-            let isGood = await limit.value { (try? await base.totals()) != nil }
+            // A lookup, because some servers read all records for the totals.
+            let isGood = await limit.value {
+                (try? await base.records(under: RequestKey(of: []), bodyLimit: 0)) != nil
+            }
             circuit.settle(number, isGood: isGood ?? false)
         }
     }
