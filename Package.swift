@@ -308,7 +308,7 @@ let package = Package(
         .testTarget(
             name: "DiamondValkeyTests",
             dependencies: [
-                "Diamond", "DiamondTestSupport", "DiamondTesting", "DiamondValkey",
+                "Diamond", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting", "DiamondValkey",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + valkey,
             path: "Tests/DiamondValkey"

@@ -122,7 +122,7 @@ package final class ValkeyClient: ValkeyWire {
     }
 
     package func scan(_ pattern: String, after cursor: String?) async throws(ValkeyError) -> ValkeyPage {
-        let command = RESPCommand("SCAN", cursor ?? "0", "MATCH", pattern, "COUNT", "1000")
+        let command = RESPCommand("SCAN", cursor ?? "0", "MATCH", pattern, "COUNT", "250")
         let reply = try await transfers.send([command], within: timing.transfer)[0]
         guard case .array(let parts) = reply, parts.count == 2, let next = parts[0].text, let keys = parts[1].items
         else {

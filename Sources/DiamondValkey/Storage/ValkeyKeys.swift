@@ -1,0 +1,81 @@
+#if Valkey
+import Diamond
+import Foundation
+
+/// The names of the keys on a server.
+///
+/// The part in braces decides the slot of a cluster: everything of a request is in one slot, so that a script can change
+/// it at once.
+struct ValkeyKeys: Sendable {
+    let prefix: String
+
+    /// The hash of all records that lookups find under a request key: itself, and its variants.
+    func records(under key: RequestKey) -> String { "\(prefix):{\(key)}" }
+
+    /// A pattern of ``records(under:)``.
+    var anyRecords: String { "\(prefix):{*}" }
+
+    /// Returns the request key of a hash; `nil` for other keys.
+    func requestKey(of name: some StringProtocol) -> RequestKey? {
+        guard name.hasPrefix("\(prefix):{"), name.hasSuffix("}") else { return nil }
+        return RequestKey(String(name.dropFirst(prefix.count + 2).dropLast()))
+    }
+
+    /// The chunks of a body.
+    ///
+    /// - Parameter id: ``ValkeyRow/bodyName(of:)``.
+    func chunks(_ numbers: Range<Int>, of id: String, under key: RequestKey) -> [String] {
+        numbers.map { "\(prefix):{\(key)}:\(id):\($0)" }
+    }
+
+    /// The request key under which a variant is found.
+    func owner(of key: RequestKey) -> String { "\(prefix):{\(key)}:of" }
+
+    /// The stamp of a name, or the one that it shares.
+    func stamp(of name: ValkeyName) -> String { "\(prefix):\(name.text)" }
+
+    /// The process that fetches the response of a request.
+    func fetch(of key: RequestKey) -> String { "\(prefix):{\(key)}:fetch" }
+
+    /// The channel of announcements.
+    var channel: String { "\(prefix):changes" }
+}
+
+/// A name by which records are selected, as the server has it: a hash. Different names with one hash are invalidated
+/// together.
+struct ValkeyName: Hashable, Sendable {
+    /// The hash.
+    let id: UInt64
+    let text: String
+    /// Whether so many records have the name that a change of it changes everything in memory.
+    let isCommon: Bool
+
+    /// The name of all records.
+    static let all = ValkeyName(id: 0, text: "all", isCommon: true)
+
+    private init(id: UInt64, text: String, isCommon: Bool) {
+        self.id = id
+        self.text = text
+        self.isCommon = isCommon
+    }
+
+    /// - Parameter name: one of ``CacheRecord/names``.
+    init(_ name: String) {
+        var name = name
+        let hash = name.withUTF8 { XXH3.hash(UnsafeRawBufferPointer($0)) }
+        // Every record has a URL of its own: 65,536 stamps for all of them, instead of one for each.
+        if name.utf8.starts(with: "u ".utf8) {
+            let bucket = hash & 0xFFFF
+            self.init(id: bucket | 1 << 16, text: "url:\(bucket)", isCommon: false)
+        } else {
+            let digits = String(hash, radix: 16)
+            self.init(
+                id: hash, text: "name:" + String(repeating: "0", count: 16 - digits.count) + digits,
+                isCommon: name.utf8.starts(with: "h ".utf8))
+        }
+    }
+
+    /// The time after which the server drops its stamp, and with it the records of the name; `nil` for never.
+    var expiry: Duration? { isCommon ? nil : .seconds(45 * 86_400) }
+}
+#endif

@@ -1,0 +1,189 @@
+#if Valkey
+import Diamond
+import DiamondTestSupport
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import DiamondValkey
+
+/// Several processes over one server, and the faults of the server.
+@Suite("A fleet over Valkey", .limit(minutes: 5)) struct ValkeyFleetTests {
+    private static let large = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 10) })
+
+    @Test(arguments: [CacheSelection.tag("cities"), .host("api.test"), .url("https://api.test/1"), .all])
+    func `an invalidation reaches the processes that have read an entry within 100 ms`(
+        selection: CacheSelection
+    ) async throws {
+        let server = try await ValkeyServer()
+        let (one, other) = (try await server.storage(), try await server.storage())
+        let entry = try CacheEntry.sample(1, tags: ["cities"])
+        try await one.store(entry)
+        var delays: [Duration] = []
+        for _ in 0..<5 {
+            #expect(try await other.record(entry)?.isStale == false)
+            let position = try other.changes(since: nil).position
+            _ = try await one.invalidate([selection], announcing: nil)
+            let start = ContinuousClock.now
+            let names = await other.changed(since: position)
+            delays.append(ContinuousClock.now - start)
+            #expect(names.map { $0.keys.contains(entry.key.prefix) } ?? true)
+            #expect(try await other.record(entry)?.isStale == true)
+            try await one.store(entry)
+        }
+        // The best of five: the machine may be busy.
+        #expect(try #require(delays.min()) < .milliseconds(100))
+    }
+
+    @Test func `an invalidation names only the entries that it concerns`() async throws {
+        let server = try await ValkeyServer()
+        let (one, other) = (try await server.storage(), try await server.storage())
+        let entries = try (0..<20).map { try CacheEntry.sample($0, tags: ["tag \($0)", "common"]) }
+        for entry in entries { try await one.store(entry) }
+        for entry in entries { _ = try await other.record(entry) }
+        let position = try other.changes(since: nil).position
+        _ = try await one.invalidate([.tag("tag 7")], announcing: nil)
+        #expect(await other.changed(since: position)?.keys == [entries[7].key.prefix])
+        #expect(try await other.record(entries[8])?.isStale == false)
+    }
+
+    @Test func `a response that was requested before an invalidation by another process is stored stale`() async throws
+    {
+        let server = try await ValkeyServer()
+        let (one, other) = (try await server.storage(), try await server.storage())
+        var entry = try CacheEntry.sample(1, tags: ["cities"])
+        entry.knownChange = try one.changes(since: nil).position
+        _ = try await other.invalidate([.tag("cities")], announcing: nil)
+        #expect(try await one.store(entry) == [entry.key])
+        #expect(try await other.record(entry)?.isStale == true)
+        entry.knownChange = try one.changes(since: nil).position
+        await untilTrue { ((try? one.changes(since: nil).position) ?? 0) > (entry.knownChange ?? 0) }
+        entry.knownChange = try one.changes(since: nil).position
+        #expect(try await one.store(entry).isEmpty)
+        #expect(try await other.record(entry)?.isStale == false)
+    }
+
+    @Test func `a server that was restarted empty has misses, and memory is dropped`() async throws {
+        var server = try await ValkeyServer()
+        let storage = try await server.storage()
+        let entry = try CacheEntry.sample(1)
+        try await storage.store(entry)
+        let position = try storage.changes(since: nil).position
+        await server.end()
+        #expect(await storage.changed(since: position) == nil)
+        await #expect(throws: CacheError.self) { try await storage.record(entry) }
+        server = try await server.restarted()
+        await untilTrue { storage.isConnected }
+        while (try? await storage.totals()) == nil {}
+        #expect(try await storage.record(entry) == nil)
+        try await storage.store(entry)
+        #expect(try await storage.record(entry) != nil)
+    }
+
+    @Test func `a connection that is cut drops memory, and is made again`() async throws {
+        let server = try await ValkeyServer()
+        let storage = try await server.storage()
+        let position = try storage.changes(since: nil).position
+        let dialer = try ValkeyDialer(
+            ValkeyAddress(server.url), group: MultiThreadedEventLoopGroup.singleton, clientName: "killer", channel: nil,
+            timeout: .seconds(20))
+        let killer = ValkeyLink(dialer, timing: .patient, draw: { 0 }, onEvent: { _ in })
+        defer { killer.close() }
+        _ = try await killer.send([RESPCommand("CLIENT", "KILL", "TYPE", "pubsub")], within: .seconds(20))
+        #expect(await storage.changed(since: position) == nil)
+        await untilTrue { storage.isConnected }
+    }
+
+    @Test func `a silent server drops memory after a second`() async throws {
+        let server = try await ValkeyServer()
+        var timing = ValkeyTiming.patient
+        timing.silence = .seconds(1)
+        let storage = try await server.storage(timing: timing)
+        let position = try storage.changes(since: nil).position
+        await server.pause()
+        #expect(await storage.changed(since: position) == nil)
+        server.resume()
+    }
+
+    @Test func `a server without memory keeps what it has, and a write fails`() async throws {
+        let server = try await ValkeyServer(["--maxmemory", "4mb", "--maxmemory-policy", "noeviction"])
+        let storage = try await server.storage()
+        let entry = try CacheEntry.sample(1)
+        try await storage.store(entry)
+        await #expect(throws: CacheError.self) {
+            for number in 2..<99 { try await storage.store(try .sample(number, body: Self.large)) }
+        }
+        #expect(try await storage.record(entry)?.isSound == true)
+    }
+
+    @Test(arguments: ["allkeys-lru", "allkeys-random", "volatile-ttl"])
+    func `a server that evicts has whole entries or none`(policy: String) async throws {
+        let server = try await ValkeyServer(["--maxmemory", "4mb", "--maxmemory-policy", policy])
+        let storage = try await server.storage()
+        let entries = try (0..<60).map {
+            try CacheEntry.sample($0, body: $0 % 3 == 0 ? Self.large : Data(count: 20_000))
+        }
+        for entry in entries { _ = try? await storage.store(entry) }
+        for entry in entries {
+            guard let record = try await storage.record(entry) else { continue }
+            #expect(record.isSound)
+        }
+    }
+
+    @Test func `a half-written or damaged entry is a miss`() async throws {
+        let server = try await ValkeyServer()
+        let storage = try await server.storage()
+        let client = try ValkeyEvents().client(server.url)
+        defer { client.close() }
+        let entry = try CacheEntry.sample(1, body: Self.large)
+        try await storage.store(entry)
+        let hash = storage.keys.records(under: entry.key)
+        let chunks = try await client.scan("\(hash):*", after: nil).keys.sorted()
+        #expect(chunks.count == 3)
+        _ = try await client.write([ValkeyWrite(chunks[1], nil)])
+        #expect(try await storage.record(entry) == nil)
+        try await storage.store(entry)
+        #expect(try await storage.record(entry)?.isSound == true)
+        _ = try await client.write([ValkeyWrite(chunks[1], "other bytes")])
+        #expect(try await storage.record(entry)?.isSound != true)
+        for damage in ["", "short", String(repeating: " ", count: 109), String(repeating: "9", count: 400)] {
+            let call = ValkeyCall(
+                script: "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])", keys: [hash],
+                arguments: [ByteBuffer(string: "\(entry.key)"), ByteBuffer(string: damage)])
+            _ = try await client.run([call])
+            #expect(try await storage.record(entry) == nil)
+        }
+    }
+
+    @Test func `entries of programs with other prefixes are apart`() async throws {
+        let server = try await ValkeyServer()
+        let (one, other) = (try await server.storage("?prefix=one"), try await server.storage("?prefix=two"))
+        let entry = try CacheEntry.sample(1)
+        try await one.store(entry)
+        #expect(try await other.record(entry) == nil)
+        #expect(try await other.count([.all], onlyValid: false) == 0)
+        #expect(one.secret != other.secret)
+    }
+
+    @Test func `the server expires an entry, with its chunks`() async throws {
+        let server = try await ValkeyServer()
+        let storage = try await server.storage()
+        let client = try ValkeyEvents().client(server.url)
+        defer { client.close() }
+        let entry = try CacheEntry.sample(1, body: Self.large)
+        try await storage.store(entry)
+        let hash = storage.keys.records(under: entry.key)
+        for key in [hash] + (try await client.scan("\(hash):*", after: nil).keys) {
+            let call = ValkeyCall(script: "return redis.call('PTTL', KEYS[1])", keys: [key], arguments: [])
+            guard case .integer(let left)? = try await client.run([call]).first else {
+                Issue.record("no time")
+                continue
+            }
+            // 30 days, and what is left of the freshness.
+            let month: Int64 = 30 * 86_400_000
+            #expect(left > month && left <= month + 120_000)
+        }
+    }
+}
+#endif
