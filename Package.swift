@@ -61,6 +61,7 @@ let package = Package(
         .library(name: "Diamond", targets: ["Diamond"]),
         .library(name: "DiamondModel", targets: ["DiamondModel"]),
         .library(name: "DiamondTable", targets: ["DiamondTable"]),
+        .library(name: "DiamondPostgres", targets: ["DiamondPostgres"]),
         .library(name: "DiamondCurlCommand", targets: ["DiamondCurlCommand"]),
         .library(name: "DiamondTesting", targets: ["DiamondTesting"]),
         .library(name: "DiamondValkey", targets: ["DiamondValkey"]),
@@ -76,6 +77,9 @@ let package = Package(
             description: "HTTPClientTransport, over async-http-client, for programs that use that already."
         ),
         .trait(name: "Compression", description: "Optional compression of stored text bodies, with the system's zlib."),
+        .trait(
+            name: "Postgres",
+            description: "DiamondPostgres: one queue for many machines, on PostgreSQL, over the system's libpq."),
         .trait(
             name: "Logging", description: "LogObserver, which writes an engine's events to a Logger of swift-log."),
         .trait(name: "Metrics", description: "MetricsObserver, which reports counts and times to swift-metrics."),
@@ -124,12 +128,19 @@ let package = Package(
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]
         ),
+        .systemLibrary(
+            name: "CDiamondPostgres",
+            path: "Sources/CPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .yum(["libpq-devel"]), .brew(["libpq"])]
+        ),
         .target(name: "DiamondSQLite", dependencies: ["CDiamondSQLite"]),
         .target(
             name: "DiamondSchema",
             dependencies: ["DiamondSQLite"],
             path: "Schema",
-            resources: (1...4).flatMap { ["cache-v\($0)", "replay-v\($0)"] }.map { .embedInCode("\($0).sql") }
+            resources: ((1...4).flatMap { ["cache-v\($0)", "replay-v\($0)"] } + ["replay-postgres-v1"])
+                .map { .embedInCode("\($0).sql") }
         ),
         .target(
             name: "Diamond",
@@ -157,6 +168,13 @@ let package = Package(
             dependencies: ["Diamond", .target(name: "DiamondMacros", condition: .when(traits: ["Macros"]))]
         ),
         .target(name: "DiamondTable", dependencies: ["DiamondModel"]),
+        .target(
+            name: "DiamondPostgres",
+            dependencies: [
+                "Diamond", "DiamondSchema", "DiamondSQLite",
+                .target(name: "CDiamondPostgres", condition: .when(traits: ["Postgres"])),
+            ]
+        ),
         .target(
             name: "DiamondCurlCommand",
             dependencies: ["Diamond", .product(name: "HTTPTypes", package: "swift-http-types")]

@@ -4,15 +4,19 @@ import Foundation
 ///
 /// The delay is `draw · min(cap, base · 2^exponent)`, with a draw from 0 up to 1 (Brooker, "Exponential Backoff And
 /// Jitter", AWS Architecture Blog 2015): clients that failed together do not come back together.
-struct Backoff: Hashable, Sendable {
+package struct Backoff: Hashable, Sendable {
     /// Milliseconds.
     private let base: Double
     private let cap: Double
 
+    package init(base: Duration, cap: Duration) {
+        self.base = Double(base.milliseconds)
+        self.cap = Double(cap.milliseconds)
+    }
+
     /// - Parameter isThrottled: whether the server wants fewer requests, and the longer base counts.
     init(_ policy: RetryPolicy, isThrottled: Bool = false) {
-        base = Double((isThrottled ? policy.throttledDelay : policy.baseDelay).milliseconds)
-        cap = Double(policy.maxDelay.milliseconds)
+        self.init(base: isThrottled ? policy.throttledDelay : policy.baseDelay, cap: policy.maxDelay)
     }
 
     /// Returns the delay before a repetition.
@@ -20,7 +24,7 @@ struct Backoff: Hashable, Sendable {
     /// - Parameters:
     ///   - exponent: 0 for the first repetition.
     ///   - draw: a random number from 0 up to 1.
-    func delay(_ exponent: Int, draw: Double) -> Duration {
+    package func delay(_ exponent: Int, draw: Double) -> Duration {
         .milliseconds(min(max(draw, 0), 1) * highest(exponent))
     }
 
