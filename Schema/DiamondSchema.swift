@@ -33,5 +33,8 @@ package enum DiamondSchema {
         return configuration
     }()
 
+    /// The versions of the queue on PostgreSQL.
+    package static let replayPostgres = scripts(PackageResources.replay_postgres_v1_sql)
+
     private static func scripts(_ files: [UInt8]...) -> [String] { files.map { String(decoding: $0, as: UTF8.self) } }
 }

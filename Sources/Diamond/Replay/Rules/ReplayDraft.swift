@@ -19,7 +19,7 @@ public struct ReplayDraft: Hashable, Sendable {
     /// The request's tags, sorted.
     public let tags: [String]
     /// The policy, whose values the row takes.
-    public internal(set) var policy: ReplayPolicy
+    public package(set) var policy: ReplayPolicy
     /// Whether the request's method is idempotent.
     public let isIdempotent: Bool
     /// The `Idempotency-Key` sent with every attempt; `nil` for none.
@@ -57,6 +57,13 @@ public struct ReplayDraft: Hashable, Sendable {
             public var code: String
             /// A description in one line, without secrets.
             public var message: String
+
+            /// Creates a failure from its parts.
+            public init(startedAt: QueueTime, code: String, message: String) {
+                self.startedAt = startedAt
+                self.code = code
+                self.message = message
+            }
         }
 
         /// The failed attempts, the oldest first.

@@ -55,7 +55,7 @@ public struct ReplayDetails: Codable, Hashable, Sendable {
     }
 
     /// Creates the details of a job whose sealed ones are not authentic, or whose row is in clear in a sealed queue.
-    init() {
+    package init() {
         url = "•••"
         host = "•••"
         tags = "[]"

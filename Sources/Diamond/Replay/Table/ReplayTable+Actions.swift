@@ -89,7 +89,7 @@ extension ReplayAction {
         }
     }
 
-    var verb: ReplayTransition.Verb {
+    package var verb: ReplayTransition.Verb {
         switch self {
         case .retry: .retry
         case .hold: .hold
@@ -102,7 +102,7 @@ extension ReplayAction {
 
 extension ReplayRow {
     /// Whether the job's state allows an action. A running job is left to finish.
-    func allows(_ action: ReplayAction) -> Bool {
+    package func allows(_ action: ReplayAction) -> Bool {
         switch action {
         case .retry: state == .waiting || state == .ready
         case .hold: state == .waiting || state == .ready
@@ -112,7 +112,7 @@ extension ReplayRow {
         }
     }
 
-    mutating func apply(_ action: ReplayAction, at now: QueueTime) {
+    package mutating func apply(_ action: ReplayAction, at now: QueueTime) {
         switch action {
         case .retry:
             runAt = min(runAt, now)

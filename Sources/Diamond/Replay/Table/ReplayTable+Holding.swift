@@ -168,7 +168,7 @@ extension ReplayTable {
 }
 
 extension ReplayHold {
-    init(kind: String, name: String) {
+    package init(kind: String, name: String) {
         self =
             switch kind {
             case "key": .key(name)

@@ -1,0 +1,284 @@
+#if Postgres && canImport(CDiamondPostgres)
+import Diamond
+import Foundation
+
+/// Adding jobs, and replacing their requests.
+extension PostgresJobs {
+    /// Adds drafts in their order.
+    ///
+    /// - Parameters:
+    ///   - ids: the reserved ids; `nil` for new ones.
+    ///   - owner: the owner that sends the job at once, if it is a single one; `nil` if the jobs wait for a claim.
+    ///   - limit: the maximum number of open jobs; `nil` if it was checked.
+    /// - Returns: the rows; `nil` if they exceed the limit.
+    func insert(
+        _ drafts: [ReplayDraft], ids: [Int64]? = nil, owner: Int64? = nil, limit: Int? = nil
+    ) throws(PostgresError) -> [ReplayRow]? {
+        let keys = drafts.compactMap(\.policy.orderingKey)
+        try lock(keys)
+        let found = try insertionFacts(of: drafts, keys: keys, ids: ids, limit: limit)
+        if let limit {
+            openCount = found.openCount + drafts.count
+            if found.openCount + drafts.count > limit { return nil }
+        }
+        var heads = Set(found.heads.keys)
+        var rows: [ReplayRow] = []
+        for (index, draft) in drafts.enumerated() {
+            let key = draft.policy.orderingKey
+            let isHead = key.map { heads.insert($0).inserted } ?? true
+            let isCovered = found.holds.cover(key: key, identity: draft.identity, lane: draft.lane)
+            var row = ReplayRow(draft, id: found.ids[index], isHead: isHead, isCovered: isCovered, at: now)
+            if let owner, isHead, row.state == .ready, try !isQueueHeld() { row.claim(by: owner) }
+            rows.append(row)
+        }
+        try write(rows, drafts)
+        for row in rows { note(.enqueue, of: row.id, from: nil, to: row.state, reason: row.reason) }
+        // Reserved ids may be lower than those of jobs that are in the line already.
+        if ids != nil { for row in rows where !row.isHead { try enterLine(row) } }
+        return rows
+    }
+
+    private struct InsertionFacts {
+        var ids: [Int64] = []
+        /// The ids of the heads of the keys that have one.
+        var heads: [String: Int64] = [:]
+        var holds = Holds()
+        var openCount = 0
+    }
+
+    /// Reads all that an insertion depends on in one round trip. The ids are drawn after the keys are locked, so that they
+    /// ascend in each line.
+    private func insertionFacts(
+        of drafts: [ReplayDraft], keys: [String], ids: [Int64]?, limit: Int?
+    ) throws(PostgresError) -> InsertionFacts {
+        let rows = try connection.rows(
+            """
+            SELECT 'id' AS kind, '' AS name, nextval('job_id') AS number
+                FROM generate_series(1, \(ids == nil ? drafts.count : 0))
+            UNION ALL SELECT 'head', ordering_key, id FROM job WHERE ordering_key = ANY(\(keys)) AND is_head
+            UNION ALL SELECT 'hold', kind || ' ' || name, 0 FROM hold
+                WHERE (kind = 'key' AND name = ANY(\(keys)))
+                    OR (kind = 'identity' AND name = ANY(\(drafts.compactMap(\.identity))))
+                    OR (kind = 'lane' AND name = ANY(\(drafts.map(\.lane))))
+            UNION ALL SELECT 'open', '', count(*) FROM (SELECT FROM job WHERE state < 4 LIMIT \(limit ?? 0)) AS open
+            """)
+        var facts = InsertionFacts()
+        facts.ids = ids ?? []
+        var holds: Set<String> = []
+        for index in 0..<rows.count {
+            let row = rows[index]
+            switch row.text("kind") {
+            case "id": facts.ids.append(row.int64("number"))
+            case "head": facts.heads[row.text("name")] = row.int64("number")
+            case "hold": holds.insert(row.text("name"))
+            default: facts.openCount = Int(row.int64("number"))
+            }
+        }
+        facts.holds = Holds(holds)
+        return facts
+    }
+
+    private func write(_ rows: [ReplayRow], _ drafts: [ReplayDraft]) throws(PostgresError) {
+        let details = drafts.map(ReplayDetails.init)
+        let ids = rows.map(\.id)
+        try connection.run(
+            """
+            INSERT INTO job (id, state, reason, identity, ordering_key, is_strict, is_head, is_held, priority, run_at,
+                expires_at, enqueued_at, changed_at, attempts, attempt_limit, token, owner, unknown_at, key_lifetime,
+                is_idempotent, unique_key, idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates)
+            SELECT id, state, reason, identity, ordering_key, is_strict, is_head, is_held, priority, run_at, expires_at,
+                \(now.rawValue), \(now.rawValue), 0, attempt_limit, token, owner, unknown_at, key_lifetime, is_idempotent,
+                unique_key, idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates
+            FROM unnest(\(ids), \(rows.map(\.state.rawValue)), \(rows.map(\.reason.description)), \(rows.map(\.identity)),
+                \(rows.map(\.orderingKey)), \(rows.map(\.isStrict)), \(rows.map(\.isHead)), \(rows.map(\.isHeld)),
+                \(drafts.map(\.policy.priority)), \(rows.map(\.runAt.rawValue)), \(rows.map { $0.expiresAt?.rawValue }),
+                \(rows.map(\.attemptLimit)), \(rows.map(\.token)), \(rows.map(\.owner)),
+                \(rows.map { $0.unknownSince?.rawValue }), \(rows.map(\.keyLifetime)), \(rows.map(\.isIdempotent)),
+                \(rows.map(\.uniqueKey)), \(details.map(\.idempotencyKey)), \(rows.map(\.method)), \(details.map(\.url)),
+                \(details.map(\.host)), \(rows.map(\.lane)), \(details.map(\.kind)), \(details.map(\.tags)),
+                \(details.map(\.metadata)), \(rows.map(\.digest)), \(rows.map(\.creates)))
+                AS new (id, state, reason, identity, ordering_key, is_strict, is_head, is_held, priority, run_at,
+                    expires_at, attempt_limit, token, owner, unknown_at, key_lifetime, is_idempotent, unique_key,
+                    idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates)
+            """)
+        try connection.run(
+            """
+            INSERT INTO payload (job, call, request)
+            SELECT * FROM unnest(\(ids), \(details.map(\.call)), \(drafts.map(\.request)))
+            """)
+        let answered = zip(rows, drafts).filter { $0.1.storesAnswer }.map(\.0.id)
+        if !answered.isEmpty { try expectAnswers(of: answered) }
+        try addPriorities(Set(drafts.map(\.policy.priority)))
+    }
+
+    func addPriorities(_ values: Set<Int>) throws(PostgresError) {
+        try connection.run(
+            """
+            INSERT INTO priority SELECT value FROM unnest(\(values.sorted())) AS value
+            WHERE NOT EXISTS (SELECT FROM priority WHERE priority.value = value.value) ON CONFLICT DO NOTHING
+            """)
+    }
+
+    func expectAnswers(of ids: [Int64], reset isReset: Bool = false) throws(PostgresError) {
+        if isReset { try deleteAnswers(of: ids) }
+        try connection.run("INSERT INTO answer (job) SELECT unnest(\(ids)) ON CONFLICT DO NOTHING")
+    }
+
+    func deleteAnswers(of ids: [Int64]) throws(PostgresError) {
+        try connection.run("DELETE FROM answer WHERE job = ANY(\(ids))")
+    }
+
+    // MARK: One draft
+
+    /// The result of adding a draft.
+    enum Addition {
+        case added(Int64)
+        /// A job with the same unique name stays.
+        case kept(Int64)
+        case replaced(Int64)
+        /// Neither the draft nor the job with the same unique name has to be sent.
+        case merged
+        case refused(ReplayError)
+    }
+
+    /// Merges a draft into the stored request of another job.
+    typealias Merge = @Sendable (ReplayDraft, Data) throws(ReplayError) -> ReplayDraft.Merger
+
+    /// Adds a draft as a job, or applies its uniqueness policy to the open job with its unique name.
+    func add(
+        _ draft: ReplayDraft, as id: Int64? = nil, limit: Int, owner: Int64? = nil, merge: @escaping Merge
+    ) throws(PostgresError) -> Addition {
+        try lock([draft.policy.orderingKey])
+        if let refusal = try refusal(of: draft) { return .refused(refusal) }
+        var other: ReplayRow?
+        if let key = draft.uniqueKey { other = try openJob(named: key) }
+        if let other, let addition = try applyUniqueness(of: draft, to: other, merge) { return addition }
+        // The new job takes over the name.
+        if let other { try connection.run("UPDATE job SET has_name = false WHERE id = \(other.id)") }
+        guard let row = try insert([draft], ids: id.map { [$0] }, owner: owner, limit: limit)?.first else {
+            // Nothing was written that the caller does not undo.
+            return .refused(
+                ReplayError(
+                    .queueFull, "the queue is full, with \(limit) open jobs: send some, or raise `maximumCount`"))
+        }
+        try apply(draft.history, to: row.id)
+        if !draft.awaitedIDs.isEmpty { try link(draft.policy, to: row.id) }
+        // Jobs may wait for the object since an earlier job failed to create it.
+        if !row.creates.isEmpty { try updateReasons(awaiting: row.creates) }
+        return .added(row.id)
+    }
+
+    /// Applies the attempts made before the job was added. They count like the job's own.
+    private func apply(_ history: ReplayDraft.History, to id: Int64) throws(PostgresError) {
+        try add(history.failures.map { (id, $0) })
+        guard let outcome = history.outcome, var row = try row(id)?.row else { return }
+        let old = row.state
+        row.apply(outcome, at: now, draw: history.draw)
+        try updateState(of: &row)
+        try save(row, .fail, from: old)
+    }
+
+    /// Returns the job that has a unique name and may still be sent. A job that has expired ends here, if no claim has
+    /// ended it yet.
+    private func openJob(named key: Data) throws(PostgresError) -> ReplayRow? {
+        guard let id = try jobID(named: key), var row = try row(id)?.row else { return nil }
+        guard let end = row.expiresAt, end <= now, row.state != .running, !row.state.isEnd else { return row }
+        let old = row.state
+        row.expire()
+        try save(row, .expire, from: old)
+        return nil
+    }
+
+    func jobID(named key: Data) throws(PostgresError) -> Int64? {
+        try connection.rows("SELECT id FROM job WHERE unique_key = \(key) AND has_name AND state < 4").first?.int64(
+            "id")
+    }
+
+    // MARK: Uniqueness
+
+    /// - Returns: the result; `nil` if the draft is to be added as another job.
+    private func applyUniqueness(
+        of draft: ReplayDraft, to other: ReplayRow, _ merge: Merge
+    ) throws(PostgresError) -> Addition? {
+        if draft.policy.uniqueness == .keep { return .kept(other.id) }
+        // A request that may have been sent is not changed: the server would take the change for a repetition.
+        guard other.state != .running, !other.mayBeKnown, draft.history.unknownSince == nil else { return nil }
+        guard draft.policy.uniqueness != .merge else { return try merged(draft, into: other, merge) }
+        guard draft.mayReplace(other) else {
+            try discard(other)
+            return nil
+        }
+        try replace(other, by: draft)
+        try apply(draft.history, to: other.id)
+        return .replaced(other.id)
+    }
+
+    private func merged(
+        _ draft: ReplayDraft, into other: ReplayRow, _ merge: Merge
+    ) throws(PostgresError) -> Addition? {
+        guard draft.mayReplace(other) else {
+            let reason = "job \(other.id) with its unique name has another ordering key, order or lane"
+            return .refused(ReplayError(.cannotMerge, "\(reason): use the same for both, or two unique names"))
+        }
+        guard let old = try request(of: other.id) else { return nil }
+        switch Result(catching: { () throws(ReplayError) in try merge(draft, old) }) {
+        case .success(.one(let merged)):
+            if let refusal = try refusal(of: merged) { return .refused(refusal) }
+            try replace(other, by: merged)
+            return .replaced(other.id)
+        case .success(.none):
+            // The object will never have an id.
+            if !other.creates.isEmpty, case .string(let localID)? = draft.policy.metadata["localID"] {
+                try discardJobs(awaiting: localID)
+            }
+            try discard(other)
+            return .merged
+        case .failure(let error): return .refused(error)
+        }
+    }
+
+    /// Discards a job that was not sent, and has been replaced.
+    private func discard(_ row: ReplayRow) throws(PostgresError) {
+        var new = row
+        new.state = .done
+        new.reason = .replaced
+        try deleteAnswers(of: [row.id])
+        try save(new, .discard, from: row.state)
+    }
+
+    /// Replaces the request of a job that was not sent.
+    func replace(_ row: ReplayRow, by draft: ReplayDraft) throws(PostgresError) {
+        let details = ReplayDetails(draft)
+        var new = row
+        new.replace(by: draft, at: now)
+        try connection.run(
+            """
+            UPDATE job SET method = \(new.method), url = \(details.url), host = \(details.host), tags = \(details.tags),
+                metadata = \(details.metadata), is_idempotent = \(new.isIdempotent),
+                idempotency_key = \(details.idempotencyKey), key_lifetime = \(new.keyLifetime), kind = \(details.kind),
+                attempt_limit = \(new.attemptLimit), priority = \(draft.policy.priority), digest = \(new.digest),
+                creates = \(new.creates)
+            WHERE id = \(row.id)
+            """)
+        try connection.run(
+            "UPDATE payload SET request = \(draft.request), call = \(details.call) WHERE job = \(row.id)")
+        try addPriorities([draft.policy.priority])
+        if draft.storesAnswer { try expectAnswers(of: [row.id]) }
+        try updateState(of: &new)
+        try save(new, .edit, from: row.state)
+        if row.isHeld || !draft.awaitedIDs.isEmpty { try link(draft.policy, to: row.id) }
+    }
+}
+
+extension ReplayDraft {
+    /// Whether the draft may replace the request of a job: both have the same ordering key, order and lane.
+    fileprivate func mayReplace(_ row: ReplayRow) -> Bool {
+        policy.orderingKey == row.orderingKey && (policy.order == .strict) == row.isStrict && lane == row.lane
+    }
+
+    /// Whether adding it only adds a row, so that many drafts are added together.
+    var isPlain: Bool {
+        uniqueKey == nil && awaitedIDs.isEmpty && createdID == nil && history.failures.isEmpty && history.outcome == nil
+    }
+}
+#endif

@@ -1,0 +1,420 @@
+#if Postgres && canImport(CDiamondPostgres)
+import Diamond
+import Foundation
+
+/// The changes of jobs in one transaction: it reads rows, which the rules change, and writes them back, many at a time.
+final class PostgresJobs {
+    let connection: PostgresConnection
+    let moment: ReplayMoment
+    let clock: PostgresClock
+    /// The observable effects, reported after the commit.
+    private(set) var commit = ReplayCommit()
+    /// The mark of the jobs that this transaction claims, by which they are found if the answer to the commit is lost.
+    var claimMark: Int64 = 0
+    /// The number of open jobs after an insertion that has counted them; `nil` if none has.
+    var openCount: Int?
+    /// The changes of the counts of states and verbs.
+    private var tally: [Tally: Int64] = [:]
+
+    private struct Tally: Hashable {
+        var hour: Int64
+        var name: String
+    }
+
+    /// The classes of advisory locks: `DiaK`, `DiaO` and `DiaS`.
+    enum Lock: Int32 {
+        case key = 0x4469_614B
+        case owner = 0x4469_614F
+        case schema = 0x4469_6153
+    }
+
+    /// The maximum number of rows in one transaction.
+    static let batchSize = 500
+
+    init(on connection: PostgresConnection, by clock: PostgresClock) {
+        self.connection = connection
+        self.clock = clock
+        moment = clock.moment
+    }
+
+    var now: QueueTime { moment.time }
+
+    // MARK: Effects
+
+    func note(
+        _ verb: ReplayTransition.Verb, of id: Int64, from old: ReplayState?, to new: ReplayState?, reason: ReplayReason
+    ) {
+        let at = moment.date(of: now)
+        commit.transitions.append(
+            ReplayTransition(jobID: id, verb: verb, from: old, to: new, reason: reason, at: at))
+        tally[Tally(hour: now.hour, name: verb.description), default: 0] += 1
+        if let old { tally[Tally(hour: 0, name: "\(old.rawValue)"), default: 0] -= 1 }
+        if let new { tally[Tally(hour: 0, name: "\(new.rawValue)"), default: 0] += 1 }
+    }
+
+    func touch(_ id: Int64) { commit.touched.insert(id) }
+
+    /// The new states, dead or in review, of the jobs that were ended.
+    var ends: [ReplayState] { commit.transitions.compactMap(\.to).filter { $0 == .dead || $0 == .needsReview } }
+
+    /// Writes the counts of the transitions. The last call before the commit.
+    func complete() throws(PostgresError) {
+        let changes = tally.filter { $0.value != 0 }
+        guard !changes.isEmpty else { return }
+        try connection.run(
+            """
+            INSERT INTO tally (hour, name, change)
+            SELECT * FROM unnest(\(changes.keys.map(\.hour)), \(changes.keys.map(\.name)), \(Array(changes.values)))
+            """)
+    }
+
+    /// Undoes what the transaction has written and noted. Nothing may be written after it.
+    func undo() throws(PostgresError) {
+        try connection.undo()
+        commit = ReplayCommit()
+        tally = [:]
+    }
+
+    // MARK: Locks
+
+    /// Locks ordering keys against changes of their lines by other transactions. In ascending order, so that two
+    /// transactions do not wait for each other.
+    func lock(_ keys: some Sequence<String?>) throws(PostgresError) {
+        let keys = Set(keys.compactMap(\.self)).sorted()
+        guard !keys.isEmpty else { return }
+        try connection.run(
+            """
+            SELECT pg_advisory_xact_lock(\(Int64(Lock.key.rawValue))::int, hash)
+            FROM (SELECT DISTINCT hashtext(key) AS hash FROM unnest(\(keys)) AS key ORDER BY 1) AS hashes
+            """)
+    }
+
+    /// Locks the ordering keys of jobs.
+    private func lockKeys(of ids: [Int64]) throws(PostgresError) {
+        try connection.run(
+            """
+            SELECT pg_advisory_xact_lock(\(Int64(Lock.key.rawValue))::int, hash) FROM (
+                SELECT DISTINCT hashtext(ordering_key) AS hash FROM job
+                WHERE id = ANY(\(ids)) AND ordering_key IS NOT NULL ORDER BY 1) AS hashes
+            """)
+    }
+
+    // MARK: Reading
+
+    /// A job in its table.
+    struct Stored {
+        var row: ReplayRow
+        /// Whether it is in the table of jobs that have ended.
+        var isEnded: Bool
+    }
+
+    static let columns: PostgresSQL = """
+        id, state, reason, identity, ordering_key, is_strict, is_head, is_held, run_at, expires_at, attempts,
+        attempt_limit, token, owner, sent_at, unknown_at, may_have_acted, key_lifetime, is_idempotent, unique_key,
+        status, method, lane, digest, creates
+        """
+
+    /// Returns jobs that no other transaction changes until this one ends, in the order of their ids.
+    ///
+    /// - Parameter isRunning: whether only running jobs matter. Then the jobs that have ended are not searched.
+    func rows(_ ids: [Int64], isRunning: Bool = false) throws(PostgresError) -> [Int64: Stored] {
+        try lockKeys(of: ids)
+        var rows: [Int64: Stored] = [:]
+        for row in try connection.rows(
+            "SELECT \(Self.columns) FROM job WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE"
+        ).map(ReplayRow.init) {
+            rows[row.id] = Stored(row: row, isEnded: false)
+        }
+        let missing = isRunning ? [] : ids.filter { rows[$0] == nil }
+        guard !missing.isEmpty else { return rows }
+        for row in try connection.rows(
+            "SELECT \(Self.columns) FROM ended WHERE id = ANY(\(missing)) ORDER BY id FOR UPDATE"
+        ).map(ReplayRow.init) {
+            rows[row.id] = Stored(row: row, isEnded: true)
+        }
+        return rows
+    }
+
+    func row(_ id: Int64) throws(PostgresError) -> Stored? { try rows([id])[id] }
+
+    func request(of id: Int64) throws(PostgresError) -> Data? {
+        try connection.rows("SELECT request FROM payload WHERE job = \(id)").first?.data("request")
+    }
+
+    // MARK: Writing
+
+    /// A job to be written.
+    struct Change {
+        var row: ReplayRow
+        var verb: ReplayTransition.Verb
+        /// The state before; the same as the new one for a job that runs on.
+        var old: ReplayState
+        /// Whether it was in the table of jobs that have ended.
+        var wasEnded = false
+    }
+
+    /// Writes the changes of jobs, notes the transitions, and updates the heads of their ordering keys.
+    func save(_ changes: [Change]) throws(PostgresError) {
+        guard !changes.isEmpty else { return }
+        let returning = changes.filter { $0.wasEnded && $0.row.isOpen }
+        if !returning.isEmpty { try bringBack(returning.map(\.row.id)) }
+        try update(changes.filter { $0.row.isOpen || $0.wasEnded }.map(\.row))
+        try moveToEnded(changes.filter { !$0.row.isOpen && !$0.wasEnded }.map(\.row))
+        for change in changes {
+            note(change.verb, of: change.row.id, from: change.old, to: change.row.state, reason: change.row.reason)
+        }
+        try updateHeads(changes)
+        try updateReasons(after: changes)
+    }
+
+    func save(
+        _ row: ReplayRow, _ verb: ReplayTransition.Verb, from old: ReplayState, wasEnded: Bool = false
+    ) throws(PostgresError) {
+        try save([Change(row: row, verb: verb, old: old, wasEnded: wasEnded)])
+    }
+
+    /// Writes rows that stay where they are. A job that becomes ready is sent after all that are ready already.
+    private func update(_ rows: [ReplayRow]) throws(PostgresError) {
+        guard !rows.isEmpty else { return }
+        for (table, isOpen) in [("job", true), ("ended", false)] as [(PostgresSQL, Bool)] {
+            let rows = rows.filter { $0.isOpen == isOpen }
+            guard !rows.isEmpty else { continue }
+            try connection.run(
+                """
+                UPDATE \(table) AS job SET state = new.state, reason = new.reason,
+                    is_head = job.is_head AND new.is_in_line, is_held = new.is_held, run_at = new.run_at,
+                    expires_at = new.expires_at, attempts = new.attempts, token = new.token, owner = new.owner,
+                    sent_at = new.sent_at, unknown_at = new.unknown_at, may_have_acted = new.may_have_acted,
+                    status = new.status, changed_at = \(now.rawValue), turn = CASE
+                        WHEN new.state = 0 AND NOT job.state = 0 THEN pg_current_xact_id()::text::bigint
+                        WHEN new.state = 2 AND NOT job.state = 2 THEN \(claimMark) ELSE job.turn END
+                \(values(rows)) WHERE job.id = new.id
+                """)
+        }
+    }
+
+    /// Moves jobs that have ended out of the way of the others.
+    private func moveToEnded(_ rows: [ReplayRow]) throws(PostgresError) {
+        guard !rows.isEmpty else { return }
+        try connection.run(
+            """
+            WITH gone AS (DELETE FROM job WHERE id = ANY(\(rows.map(\.id))) RETURNING *)
+            INSERT INTO ended (id, state, reason, identity, ordering_key, is_strict, is_head, is_held, priority, turn,
+                run_at, expires_at, enqueued_at, changed_at, attempts, attempt_limit, token, owner, sent_at, unknown_at,
+                may_have_acted, key_lifetime, is_idempotent, unique_key, has_name, status, failure, idempotency_key,
+                method, url, host, lane, kind, tags, metadata, digest, creates)
+            SELECT gone.id, new.state, new.reason, identity, ordering_key, is_strict, false, new.is_held, priority, turn,
+                new.run_at, new.expires_at, enqueued_at, \(now.rawValue), new.attempts, attempt_limit, new.token,
+                new.owner, new.sent_at, new.unknown_at, new.may_have_acted, key_lifetime, is_idempotent, unique_key,
+                has_name, new.status, failure, idempotency_key, method, url, host, lane, kind, tags, metadata, digest,
+                creates
+            FROM gone JOIN (SELECT * \(values(rows))) AS new USING (id)
+            """)
+    }
+
+    private func bringBack(_ ids: [Int64]) throws(PostgresError) {
+        // The rules have decided that the jobs are open again. They enter their lines below.
+        try connection.run(
+            """
+            WITH back AS (DELETE FROM ended WHERE id = ANY(\(ids)) RETURNING *)
+            INSERT INTO job SELECT * FROM back
+            """)
+        try connection.run(
+            """
+            UPDATE job SET is_head = ordering_key IS NULL, turn = pg_current_xact_id()::text::bigint
+            WHERE id = ANY(\(ids))
+            """)
+    }
+
+    /// The changing columns of rows, as a table named `new`.
+    private func values(_ rows: [ReplayRow]) -> PostgresSQL {
+        """
+        FROM unnest(\(rows.map(\.id)), \(rows.map(\.state.rawValue)), \(rows.map(\.reason.description)),
+            \(rows.map { $0.orderingKey == nil || $0.isInLine }), \(rows.map(\.isHeld)), \(rows.map(\.runAt.rawValue)),
+            \(rows.map { $0.expiresAt?.rawValue }), \(rows.map(\.attempts)), \(rows.map(\.token)), \(rows.map(\.owner)),
+            \(rows.map { $0.sentAt?.rawValue }), \(rows.map { $0.unknownSince?.rawValue }),
+            \(rows.map(\.serverMayHaveActed)), \(rows.map { $0.status.map(Int64.init) }))
+            AS new (id, state, reason, is_in_line, is_held, run_at, expires_at, attempts, token, owner, sent_at,
+                unknown_at, may_have_acted, status)
+        """
+    }
+
+    /// Writes the start of attempts. This is no transition: the jobs run already.
+    func saveSending(_ rows: [ReplayRow]) throws(PostgresError) {
+        guard !rows.isEmpty else { return }
+        try connection.run(
+            """
+            UPDATE job SET sent_at = new.sent_at, unknown_at = new.unknown_at
+            FROM unnest(\(rows.map(\.id)), \(rows.map { $0.sentAt?.rawValue }), \(rows.map { $0.unknownSince?.rawValue }))
+                AS new (id, sent_at, unknown_at)
+            WHERE job.id = new.id
+            """)
+    }
+
+    // MARK: Heads
+
+    /// Sets the heads of the lines that have changed.
+    private func updateHeads(_ changes: [Change]) throws(PostgresError) {
+        let left = changes.filter { change in
+            change.row.orderingKey != nil && change.row.isHead && !change.row.isInLine && !change.wasEnded
+        }
+        try advance(left.map(\.row))
+        for change in changes where change.wasEnded && change.row.isInLine { try enterLine(change.row) }
+    }
+
+    /// Makes the next jobs of lines their heads after these ones, the heads before, have left. Searches from their ids
+    /// on, because the entries of earlier jobs in the index may still be there.
+    func advance(_ rows: [ReplayRow]) throws(PostgresError) {
+        let rows = rows.filter { $0.orderingKey != nil }
+        guard !rows.isEmpty else { return }
+        try connection.run(
+            """
+            UPDATE job SET is_head = true, is_behind = false, turn = pg_current_xact_id()::text::bigint
+            FROM (SELECT least(
+                    (SELECT id FROM job WHERE ordering_key = key AND is_behind ORDER BY id LIMIT 1),
+                    (SELECT id FROM job WHERE ordering_key = key AND id > last ORDER BY id LIMIT 1)) AS id
+                FROM unnest(\(rows.map { $0.orderingKey ?? "" }), \(rows.map(\.id))) AS line (key, last)) AS next
+            WHERE job.id = next.id
+            """)
+    }
+
+    /// Puts a job into its line after others. If it is the first, and the head does not run, it becomes the head.
+    func enterLine(_ row: ReplayRow) throws(PostgresError) {
+        guard let key = row.orderingKey else { return }
+        let head = try connection.rows(
+            "SELECT id, state FROM job WHERE ordering_key = \(key) AND is_head AND id <> \(row.id)"
+        ).first
+        if let head, head.int64("state") == 2 || head.int64("id") < row.id {
+            guard head.int64("id") > row.id else { return }
+            return try connection.run("UPDATE job SET is_behind = true WHERE id = \(row.id)")
+        }
+        if let head {
+            // It is no longer the first, but is found after this one, because its id is higher.
+            try connection.run("UPDATE job SET is_head = false WHERE id = \(head.int64("id"))")
+        }
+        try connection.run(
+            "UPDATE job SET is_head = true, turn = pg_current_xact_id()::text::bigint WHERE id = \(row.id)")
+    }
+
+    // MARK: Holds
+
+    /// Whether the queue or the engines are held.
+    func isQueueHeld() throws(PostgresError) -> Bool {
+        try connection.rows("SELECT 1 FROM hold WHERE kind IN ('queue', 'engine')").count > 0
+    }
+
+    /// The holds that cover some of these jobs.
+    struct Holds {
+        private let names: Set<String>
+
+        /// - Parameter names: the kinds and names of holds: `key cart-7`.
+        init(_ names: Set<String> = []) { self.names = names }
+
+        func cover(_ row: ReplayRow) -> Bool { cover(key: row.orderingKey, identity: row.identity, lane: row.lane) }
+
+        func cover(key: String?, identity: String?, lane: String) -> Bool {
+            !names.isEmpty
+                && (key.map { names.contains("key \($0)") } == true
+                    || identity.map { names.contains("identity \($0)") } == true || names.contains("lane \(lane)"))
+        }
+    }
+
+    func holds(on rows: [ReplayRow]) throws(PostgresError) -> Holds {
+        try holds(
+            keys: rows.compactMap(\.orderingKey), identities: rows.compactMap(\.identity), lanes: rows.map(\.lane))
+    }
+
+    func holds(keys: [String], identities: [String], lanes: [String]) throws(PostgresError) -> Holds {
+        let rows = try connection.rows(
+            """
+            SELECT kind || ' ' || name AS hold FROM hold WHERE (kind = 'key' AND name = ANY(\(keys)))
+                OR (kind = 'identity' AND name = ANY(\(identities))) OR (kind = 'lane' AND name = ANY(\(lanes)))
+            """)
+        return Holds(Set(rows.map { $0.text("hold") }))
+    }
+
+    /// Sets the states of jobs that neither run nor have ended, by their time and the holds.
+    func updateState(of row: inout ReplayRow) throws(PostgresError) {
+        try row.updateState(at: now) { (row) throws(PostgresError) in try holds(on: [row]).cover(row) }
+    }
+
+    // MARK: Failures
+
+    /// Adds failed attempts to the histories of jobs, and deletes the oldest beyond 10. Deaths of owners stay as long as
+    /// they count.
+    func add(_ failures: [(id: Int64, failure: ReplayDraft.History.Failure)]) throws(PostgresError) {
+        for (id, failure) in failures {
+            try connection.run(
+                """
+                INSERT INTO attempt (job, number, started_at, ended_at, code, message)
+                VALUES (\(id), 1 + coalesce(
+                        (SELECT number FROM attempt WHERE job = \(id) ORDER BY id DESC LIMIT 1), 0),
+                    \(failure.startedAt.rawValue), \(now.rawValue), \(failure.code), \(failure.message))
+                """)
+            for table in ["job", "ended"] as [PostgresSQL] {
+                try connection.run(
+                    """
+                    UPDATE \(table) SET failure = \(failure.code)
+                    WHERE id = \(id) AND failure IS DISTINCT FROM \(failure.code)
+                    """)
+            }
+            try connection.run(
+                """
+                DELETE FROM attempt
+                WHERE job = \(id) AND (code <> 'died' OR ended_at < \((now - ReplayRow.poisonWindow).rawValue))
+                    AND id <= (SELECT id FROM attempt WHERE job = \(id) ORDER BY id DESC LIMIT 1 OFFSET 10)
+                """)
+        }
+    }
+
+    /// Returns the number of deaths that count for each job.
+    func deaths(of ids: [Int64]) throws(PostgresError) -> [Int64: Int] {
+        let rows = try connection.rows(
+            """
+            SELECT job, count(*) AS count FROM attempt WHERE job = ANY(\(ids)) AND code = 'died'
+                AND ended_at >= \((now - ReplayRow.poisonWindow).rawValue) GROUP BY job
+            """)
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.int64("job"), Int($0.int64("count"))) })
+    }
+
+    // MARK: Deleting
+
+    /// Deletes jobs, with their requests, answers and failures.
+    func delete(_ rows: [Stored], reason: ReplayReason) throws(PostgresError) {
+        let ids = rows.map(\.row.id)
+        guard !ids.isEmpty else { return }
+        for table in ["job", "ended"] as [PostgresSQL] {
+            try connection.run("DELETE FROM \(table) WHERE id = ANY(\(ids))")
+        }
+        for table in ["payload", "answer", "attempt", "edge"] as [PostgresSQL] {
+            try connection.run("DELETE FROM \(table) WHERE job = ANY(\(ids))")
+        }
+        for stored in rows { note(.forget, of: stored.row.id, from: stored.row.state, to: nil, reason: reason) }
+        // The last of a line that leave it at once: the next one is after them all.
+        try advance(rows.filter { $0.row.isHead && !$0.isEnded }.map(\.row))
+        for name in Set(rows.map(\.row.creates)).sorted() where !name.isEmpty { try updateReasons(awaiting: name) }
+    }
+}
+
+extension ReplayRow {
+    /// Whether the job is in the table of jobs that have not ended, or stop later ones of their line.
+    var isOpen: Bool { !state.isEnd || isInLine }
+
+    /// Creates a row from ``PostgresJobs/columns``.
+    init(_ row: PostgresRows.Row) {
+        self.init(
+            id: row.int64("id"), method: row.text("method"), identity: row.optionalText("identity"),
+            orderingKey: row.optionalText("ordering_key"), isStrict: row.bool("is_strict"), lane: row.text("lane"),
+            isIdempotent: row.bool("is_idempotent"), keyLifetime: row.integer("key_lifetime"),
+            expiresAt: row.integer("expires_at").map(QueueTime.init), attemptLimit: Int(row.int64("attempt_limit")),
+            uniqueKey: row.optionalData("unique_key"), digest: row.int64("digest"), creates: row.text("creates"),
+            state: ReplayState(rawValue: Int(row.int64("state"))) ?? .held,
+            reason: ReplayReason(description: row.text("reason")), isHead: row.bool("is_head"),
+            isHeld: row.bool("is_held"), runAt: QueueTime(rawValue: row.int64("run_at")),
+            attempts: Int(row.int64("attempts")), token: row.int64("token"), owner: row.integer("owner"),
+            sentAt: row.integer("sent_at").map(QueueTime.init),
+            unknownSince: row.integer("unknown_at").map(QueueTime.init),
+            status: row.integer("status").map(Int.init), serverMayHaveActed: row.bool("may_have_acted"))
+    }
+}
+#endif

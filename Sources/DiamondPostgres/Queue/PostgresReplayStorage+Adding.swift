@@ -1,0 +1,183 @@
+#if Postgres && canImport(CDiamondPostgres)
+public import Diamond
+import DiamondSQLite
+import Foundation
+
+/// Adding and editing jobs.
+extension PostgresReplayStorage {
+    public func enqueue(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
+    ) async throws(ReplayError) -> ReplayEnqueued {
+        let result: Result<ReplayEnqueued, ReplayError>
+        do throws(PostgresError) {
+            if isWanted == nil, entry.owner == nil, entry.ids == nil, entry.drafts.allSatisfy(\.isPlain) {
+                result = try await entries.call(entry) { [self] (entries) throws(PostgresError) in
+                    let isCounted = mustCount(entries)
+                    let (results, count) = try await write { (jobs) throws(PostgresError) in
+                        (try Self.add(entries, to: jobs, isCounted: isCounted), jobs.openCount)
+                    }
+                    if let count { openCount.withLock { $0 = (.now, count) } }
+                    return results
+                }
+            } else {
+                result = try await addEach(entry, isWanted: isWanted)
+            }
+        } catch {
+            throw ReplayError(error)
+        }
+        return try result.get()
+    }
+
+    /// Adds jobs one by one, or none.
+    private func addEach(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
+    ) async throws(PostgresError) -> Result<ReplayEnqueued, ReplayError> {
+        try await write(isRepeatable: entry.ids != nil) { (jobs) throws(PostgresError) in
+            var added = ReplayEnqueued(ids: [])
+            var owner = entry.owner
+            if let id = owner, try !jobs.isAlive(id) {
+                // No process would rescue the job.
+                owner = nil
+                added.isOwnerAlive = false
+            }
+            for (index, draft) in entry.drafts.enumerated() {
+                let id = entry.ids?[index]
+                if let id, try jobs.row(id) != nil {
+                    added.ids.append(id)
+                    continue
+                }
+                let addition = try jobs.add(
+                    draft, as: id, limit: entry.maximumCount, owner: owner
+                ) { (draft, stored) throws(ReplayError) in try entry.merged(draft, into: stored) }
+                switch addition {
+                case .added(let id):
+                    added.ids.append(id)
+                    if let owner { added.claim = try jobs.claim(of: id, by: owner) }
+                case .kept(let id), .replaced(let id): added.ids.append(id)
+                case .merged: added.ids.append(nil)
+                case .refused(let error):
+                    try jobs.undo()
+                    return .failure(error)
+                }
+            }
+            guard isWanted?(added.ids) ?? true else {
+                try jobs.undo()
+                return .success(ReplayEnqueued(ids: added.ids.map { _ in nil }))
+            }
+            return .success(added)
+        }
+    }
+
+    /// Adds the jobs of several entries together, each entry as a whole.
+    static func add(
+        _ entries: [ReplayEntry], to jobs: PostgresJobs, isCounted: Bool
+    ) throws(PostgresError) -> [Result<ReplayEnqueued, ReplayError>] {
+        let limit = isCounted ? entries.map(\.maximumCount).min() : nil
+        guard let rows = try jobs.insert(entries.flatMap(\.drafts), limit: limit) else {
+            // One by one, so that an entry that exceeds the limit leaves the others.
+            var results: [Result<ReplayEnqueued, ReplayError>] = []
+            for entry in entries {
+                if let rows = try jobs.insert(entry.drafts, limit: entry.maximumCount) {
+                    results.append(.success(ReplayEnqueued(ids: rows.map(\.id))))
+                } else {
+                    let limit = "the queue is full, with \(entry.maximumCount) open jobs"
+                    results.append(.failure(ReplayError(.queueFull, "\(limit): send some, or raise `maximumCount`")))
+                }
+            }
+            return results
+        }
+        var ids = rows.map(\.id)[...]
+        return entries.map { entry in
+            defer { ids = ids.dropFirst(entry.drafts.count) }
+            return .success(ReplayEnqueued(ids: ids.prefix(entry.drafts.count).map(Optional.some)))
+        }
+    }
+
+    /// Whether the open jobs have to be counted before adding some: not while there were fewer than half as many a second
+    /// ago.
+    private func mustCount(_ entries: [ReplayEntry]) -> Bool {
+        let limit = entries.map(\.maximumCount).min() ?? 0
+        let added = entries.reduce(0) { $0 + $1.drafts.count }
+        return openCount.withLock { open in
+            guard open.time + 1000 > .now, open.count + added < limit / 2 else { return true }
+            open.count += added
+            return false
+        }
+    }
+
+    public func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {
+        try await replaying { (storage) throws(PostgresError) in
+            try await storage.pool.run { (connection) throws(PostgresError) in
+                // Others may draw numbers at the same moment.
+                for _ in 0..<100 {
+                    let ids = try connection.rows(
+                        "SELECT nextval('job_id') AS id FROM generate_series(1, \(max(count, 1)))"
+                    ).map { $0.int64("id") }
+                    if let first = ids.first, ids.last == first + Int64(ids.count) - 1 { return first }
+                }
+                throw PostgresError(.busy, "no consecutive ids are free at the moment")
+            }
+        }
+    }
+
+    public func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
+        try await replaying { (storage) throws(PostgresError) in
+            try await storage.pool.run { (connection) throws(PostgresError) in
+                try connection.rows(
+                    """
+                    SELECT 1 FROM job WHERE ordering_key = \(draft.policy.orderingKey) AND is_head
+                    UNION ALL SELECT 1 FROM job WHERE unique_key = \(draft.uniqueKey) AND has_name AND state < 4
+                    """
+                ).count > 0
+            }
+        }
+    }
+
+    public func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
+        try await replaying { (storage) throws(PostgresError) in
+            try await storage.write { (jobs) throws(PostgresError) in
+                let result = try Self.apply(edit, to: jobs)
+                if case .failure = result { try jobs.undo() }
+                return result
+            }
+        }.get()
+    }
+
+    private static func apply(
+        _ edit: ReplayEdit, to jobs: PostgresJobs
+    ) throws(PostgresError) -> Result<ReplayJob.ID, ReplayError> {
+        guard let row = try jobs.row(edit.id)?.row, let stored = try jobs.request(of: edit.id) else {
+            return .failure(.noJob(edit.id))
+        }
+        if let error = edit.refusal(of: row, stored: stored) { return .failure(error) }
+        var draft = edit.draft
+        guard row.mayBeKnown else {
+            draft.policy.uniqueness = .preserveSchedule
+            try jobs.replace(row, by: draft)
+            return .success(edit.id)
+        }
+        // A server may know the old request, so the new one is another job, which gets the unique name. If a newer job
+        // has the name, its request is the one to send.
+        if let key = draft.uniqueKey, let other = try jobs.jobID(named: key), other != edit.id {
+            return .failure(.notUnique(edit.id))
+        }
+        draft.policy.uniqueness = .replace
+        let entry = ReplayEntry([draft], maximumCount: edit.maximumCount)
+        let addition = try jobs.add(draft, limit: edit.maximumCount) { (draft, stored) throws(ReplayError) in
+            try entry.merged(draft, into: stored)
+        }
+        switch addition {
+        case .added(let id), .kept(let id), .replaced(let id): return .success(id)
+        case .merged: return .success(edit.id)
+        case .refused(let error): return .failure(error)
+        }
+    }
+
+    /// Turns the failures of a body into those of a queue.
+    func replaying<Value>(
+        _ body: (PostgresReplayStorage) async throws(PostgresError) -> Value
+    ) async throws(ReplayError) -> Value {
+        do throws(PostgresError) { return try await body(self) } catch { throw ReplayError(error) }
+    }
+}
+#endif

@@ -1,0 +1,315 @@
+#if Postgres && canImport(CDiamondPostgres)
+public import Diamond
+import DiamondSchema
+import DiamondSQLite
+import Foundation
+
+/// The jobs of a queue in a PostgreSQL database, which the processes of many machines share.
+///
+/// ```swift
+/// let storage = try await PostgresReplayStorage(PostgresAddress("postgresql://queue@db.example.com/app"))
+/// ```
+///
+/// The tables are in the schema `diamond` of the database, which is created if it is missing. See <doc:RunningAFleet>.
+public final class PostgresReplayStorage: ReplayStorage {
+    let pool: PostgresPool
+    let clock: PostgresClock
+    let marks = Guarded(PostgresMarks())
+    private let observer = Guarded<(@Sendable (ReplayCommit) -> Void)?>(nil)
+    private let watchers = PostgresWatchers()
+    private let notifier: PostgresNotifier
+    let entries = PostgresBatches<ReplayEntry, Result<ReplayEnqueued, ReplayError>>()
+    let beginnings = PostgresBatches<PostgresJobs.Beginning, Bool>()
+    let endings = PostgresBatches<PostgresJobs.Ending, ReplayState?>()
+    /// The claims whose commits were not answered.
+    let lostClaims = Guarded<[(owner: Int64, mark: Int64)]>([])
+    /// The sessions that prove that the owners of this instance are alive, by their ids.
+    let sessions = Guarded<[ReplayOwnerRecord.ID: PostgresListener]>([:])
+    /// The number of open jobs when they were last counted, with those added since.
+    let openCount = Guarded((time: Uptime.min, count: 0))
+    /// The next time at which the counts are summed up.
+    let nextSum = Guarded(Uptime.min)
+
+    /// Opens the queue of a database. Creates the tables, or brings those of an earlier version up to date.
+    ///
+    /// - Parameters:
+    ///   - address: the server and the database. The user needs the right to create a schema the first time.
+    ///   - connections: the largest number of connections for the work; 4 by default. Two more watch the queue and prove
+    ///     that this process is alive, if it sends jobs.
+    /// - Throws: ``Diamond/ReplayError``: `newerStore` if a newer version of this package has written the tables, `busy`
+    ///   if the server cannot be reached.
+    public convenience init(_ address: PostgresAddress, connections: Int = 4) async throws(ReplayError) {
+        try await self.init(address, connections: connections, lead: { 0 })
+    }
+
+    /// - Parameter lead: returns the milliseconds that are added to the server's time, for tests.
+    package init(
+        _ address: PostgresAddress, connections: Int = 4, lead: @escaping @Sendable () -> Int64
+    ) async throws(ReplayError) {
+        pool = PostgresPool(address, size: connections)
+        clock = PostgresClock(lead: lead)
+        notifier = PostgresNotifier(pool)
+        do throws(PostgresError) {
+            try await PostgresMigration.run(on: pool)
+            try await clock.set(from: pool)
+        } catch {
+            pool.close()
+            throw ReplayError(error)
+        }
+    }
+
+    deinit {
+        for session in sessions.withLock({ $0.values.map(\.self) }) { session.close() }
+        watchers.close()
+        pool.close()
+    }
+
+    public var name: String { pool.address.description }
+
+    // MARK: Events
+
+    public func observe(_ report: @escaping @Sendable (ReplayCommit) -> Void) { observer.withLock { $0 = report } }
+
+    public func watch(_ subject: ReplayWatchSubject, _ notify: @escaping @Sendable () -> Void) -> any ReplayWatch {
+        watchers.add(notify, address: pool.address)
+    }
+
+    func report(_ commit: ReplayCommit) {
+        guard !commit.transitions.isEmpty || !commit.touched.isEmpty || commit.changesHolds else { return }
+        observer.withLock { $0 }?(commit)
+        guard commit.changesHolds || commit.transitions.contains(where: \.mayMakeWork) else { return }
+        notifier.notify()
+    }
+
+    // MARK: Time
+
+    public func moment() throws(ReplayError) -> ReplayMoment { clock.moment }
+
+    // MARK: Transactions
+
+    /// Runs a body in a transaction, and reports its changes after the commit.
+    ///
+    /// - Parameters:
+    ///   - isRepeatable: whether the body may run again after a commit whose outcome is unknown.
+    ///   - isDryRun: whether the changes are undone and not reported.
+    func write<Value: Sendable>(
+        isRepeatable: Bool = false, isDryRun: Bool = false,
+        _ body: @escaping @Sendable (PostgresJobs) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        let clock = clock
+        let (value, commit) = try await pool.transaction(isRepeatable: isRepeatable) {
+            (connection) throws(PostgresError) in
+            let jobs = PostgresJobs(on: connection, by: clock)
+            let value = try body(jobs)
+            try jobs.complete()
+            if isDryRun { try connection.undo() }
+            return (value, jobs.commit)
+        }
+        if !isDryRun {
+            report(commit)
+            await clock.setIfNeeded(from: pool)
+            await sumCountsIfNeeded()
+        }
+        return value
+    }
+
+    /// Reads on the calling thread, which waits for a round trip.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
+    ) throws(ReplayError) -> Value {
+        do throws(PostgresError) { return try pool.waitingRun(body) } catch { throw ReplayError(error) }
+    }
+
+    // MARK: The end
+
+    public func close(within limit: Duration) async {
+        // Later calls open connections again.
+        watchers.close()
+    }
+}
+
+extension ReplayTransition {
+    /// Whether the transition may let other processes send or wait for jobs.
+    var mayMakeWork: Bool { to == .ready || to == .waiting || to?.isEnd == true }
+}
+
+extension ReplayError {
+    init(_ error: PostgresError) {
+        let code: Code =
+            switch error.code {
+            case .unreachable, .late: .unreachable
+            case .busy: .busy
+            case .full: .diskFull
+            case .newerSchema: .newerStore
+            case .badAddress, .notPermitted: .cannotOpen
+            case .corrupt: .corrupt
+            case .closed: .closed
+            default: error.isConflict ? .busy : .other
+            }
+        self.init(code, error.description)
+    }
+}
+
+/// The server's clock, as this process knows it.
+///
+/// The server's time is computed from this machine's time since its start, so that setting its wall clock changes nothing.
+final class PostgresClock: Sendable {
+    private struct State {
+        /// The server's time at the start of this machine, in milliseconds.
+        var zero: Int64 = 0
+        var nextSetting = Uptime.min
+        var latest = QueueTime.min
+    }
+
+    private let state = Guarded(State())
+    private static let settingTime: Int64 = 30_000
+    /// The difference within which a wall clock counts as right, in milliseconds.
+    private static let tolerance: Int64 = 60_000
+    private let lead: @Sendable () -> Int64
+
+    init(lead: @escaping @Sendable () -> Int64) { self.lead = lead }
+
+    var moment: ReplayMoment {
+        let (uptime, wall) = (Uptime.now, WallTime.now)
+        let time = state.withLock { state in
+            // It never goes back.
+            state.latest = max(state.latest, QueueTime(rawValue: state.zero + uptime.rawValue + lead()))
+            return state.latest
+        }
+        let ahead = wall.rawValue - time.rawValue
+        return ReplayMoment(time: time, lead: abs(ahead) <= Self.tolerance ? 0 : ahead)
+    }
+
+    func set(from pool: PostgresPool) async throws(PostgresError) {
+        let zero = try await pool.run { (connection) throws(PostgresError) in
+            let before = Uptime.now
+            let time = try connection.rows("SELECT \(self.sql) AS now").first?.int64("now") ?? 0
+            return time - self.lead() - (before.rawValue + Uptime.now.rawValue) / 2
+        }
+        state.withLock { state in
+            state.zero = zero
+            state.nextSetting = .now + Self.settingTime
+        }
+    }
+
+    /// Reads the server's time again, after half a minute.
+    func setIfNeeded(from pool: PostgresPool) async {
+        let isNeeded = state.withLock { state in
+            guard state.nextSetting <= .now else { return false }
+            state.nextSetting = .now + Self.settingTime
+            return true
+        }
+        if isNeeded { try? await set(from: pool) }
+    }
+
+    /// The server's time in milliseconds.
+    var sql: PostgresSQL { "((extract(epoch FROM clock_timestamp()) * 1000)::bigint + \(lead()))" }
+}
+
+/// Tells other processes of new jobs and ended holds: outside of the transactions that made them, because a NOTIFY makes
+/// all commits of the server wait for each other; and at most every 50 ms.
+private final class PostgresNotifier: Sendable {
+    private struct State {
+        var isSending = false
+        var isNeeded = false
+    }
+
+    private let state = Guarded(State())
+    private let pool: PostgresPool
+
+    init(_ pool: PostgresPool) { self.pool = pool }
+
+    func notify() {
+        let starts = state.withLock { state in
+            state.isNeeded = true
+            defer { state.isSending = true }
+            return !state.isSending
+        }
+        if starts { Task { [self] in await send() } }
+    }
+
+    private func send() async {
+        while state.withLock({ state in
+            defer { state.isNeeded = false }
+            state.isSending = state.isNeeded
+            return state.isNeeded
+        }) {
+            // A hint: those that miss it poll.
+            _ = try? await pool.run(within: .seconds(2)) { (connection) throws(PostgresError) in
+                try connection.rows("SELECT pg_notify('diamond', '')").count
+            }
+            try? await ContinuousClock().sleep(for: .milliseconds(50))
+        }
+    }
+}
+
+/// The observers of other processes' changes, which share a connection.
+private final class PostgresWatchers: Sendable {
+    private final class Watch: ReplayWatch {
+        /// Notifications may get lost, so the caller polls, too.
+        var reportsChanges: Bool { false }
+        var reportsEnds: Bool { false }
+        let notify: @Sendable () -> Void
+        private let end: @Sendable () -> Void
+
+        init(_ notify: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void) {
+            self.notify = notify
+            self.end = end
+        }
+
+        deinit { end() }
+    }
+
+    private struct State {
+        var listener: PostgresListener?
+        var watches: [Int: Weak] = [:]
+        var lastID = 0
+    }
+
+    private struct Weak {
+        weak var watch: Watch?
+    }
+
+    private let state = Guarded(State())
+
+    func add(_ notify: @escaping @Sendable () -> Void, address: PostgresAddress) -> any ReplayWatch {
+        state.withLock { state in
+            state.lastID += 1
+            let id = state.lastID
+            let watch = Watch(notify) { [weak self] in self?.remove(id) }
+            state.watches[id] = Weak(watch: watch)
+            if state.listener == nil {
+                state.listener = PostgresListener(address, name: "watch", channel: "LISTEN diamond") {
+                    [weak self] event in
+                    if event != .lost { self?.notify() }
+                }
+            }
+            return watch
+        }
+    }
+
+    func notify() {
+        // Called outside of the lock: a watch that ends now takes it.
+        let watches = state.withLock { $0.watches.values.compactMap(\.watch) }
+        for watch in watches { watch.notify() }
+    }
+
+    private func remove(_ id: Int) {
+        let listener = state.withLock { state -> PostgresListener? in
+            state.watches[id] = nil
+            guard state.watches.isEmpty else { return nil }
+            defer { state.listener = nil }
+            return state.listener
+        }
+        listener?.close()
+    }
+
+    func close() {
+        let listener = state.withLock { state in
+            defer { state.listener = nil }
+            return state.listener
+        }
+        listener?.close()
+    }
+}
+#endif
