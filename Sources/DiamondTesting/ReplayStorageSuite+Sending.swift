@@ -43,14 +43,13 @@ extension ReplayStorageSuite.Check {
         Self("a job that fails stays before the later ones of its key") { run in
             let policy = ReplayPolicy(.durable, orderingKey: "k")
             let ids = try await run.add(run.draft(.put, "a", policy), run.draft(.put, "b", policy))
-            let owner = try await run.owner()
+            let owner = try await run.owner(lease: 3_600_000)
             for round in 1...3 {
                 try run.expectEqual(try await run.send(.unsent, by: owner), ids[0], "the job of round \(round)")
                 try run.expect(ids[0], is: .waiting, .init(description: "backoff"))
                 try run.expectEqual(try run.job(ids[0]).attempts, round, "the attempts")
                 try run.expectEqual(try await run.claimed(by: owner), [], "what is claimed during the backoff")
                 try await run.place.advance(by: .seconds(60))
-                _ = try await run.storage.renew(owner, lease: 3_600_000, isSuspended: false)
             }
             try run.expectEqual(try await run.send(by: owner), ids[0], "the job at last")
             try run.expectEqual(try await run.claimed(by: owner), [ids[1]], "the next")
