@@ -29,6 +29,8 @@ extension Lanes {
     }
 
     /// Admits a waiter if there is room; otherwise begins its wait.
+    // Not inlined, because the frames of all waiters would have the values of the beginning.
+    @inline(never)
     private func start(
         for scope: PermitScope,
         as waiter: any PriorityWaiter,

@@ -75,7 +75,6 @@ extension Pipeline {
     }
 
     /// Returns the result of a hop; a stored response if the result is a failure and the policy allows one.
-    @inline(never)
     func resultElseStored(
         _ result: Result<Response, ConnectionError>,
         for context: RequestContext
