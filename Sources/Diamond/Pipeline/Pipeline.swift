@@ -192,7 +192,10 @@ final class Pipeline: Sendable {
                 let sent = sent(context, progress: progress)
                 let outcome = await exchangeOutcome(
                     for: sent, revalidation, parent: context.caller.request ?? token?.id, progress: progress)
-                guard let result = progress.result(of: outcome, for: sent, in: time) else { continue }
+                let next = progress.next(
+                    after: outcome, now: time.clock.uptime(), isTimed: time.isLimited(context.resolved),
+                    hasDeadline: time.hasDeadline(context.resolved))
+                guard case .settle(let result) = next else { continue }
                 if sent !== context, progress.noteCollected(result) { continue }
                 timeStart = progress.timeStart(after: time.hasDeadline(context.resolved) ? outcome.timeStart : nil)
                 token?.note(result)

@@ -5,6 +5,9 @@ struct PermitScope: Hashable {
     var origin: String
 }
 
+/// The number of idle lanes that stay allocated, because most are used again soon.
+private let idleLanes = 16
+
 /// A value that decides which exchanges may begin: the most urgent waiter that has room in its lane, at its origin and
 /// in total. Among waiters of equal urgency, the first to arrive begins.
 struct PermitQueue<Payload> {
@@ -154,11 +157,8 @@ struct PermitQueue<Payload> {
         removeIfIdle(scope.lane)
     }
 
-    /// The number of idle lanes that stay allocated, because most are used again soon.
-    private static var idleLanes: Int { 16 }
-
     private mutating func removeIfIdle(_ lane: Lane) {
-        if lanes.count > Self.idleLanes, lanes[lane]?.isIdle == true { lanes[lane] = nil }
+        if lanes.count > idleLanes, lanes[lane]?.isIdle == true { lanes[lane] = nil }
     }
 
     // MARK: Choosing

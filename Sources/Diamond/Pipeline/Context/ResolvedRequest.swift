@@ -185,6 +185,4 @@ extension ResolvedRequest {
     static func known(by memo: RequestMemo, in environment: Int) -> ResolvedRequest? {
         memo.value(by: environment, as: ResolvedRequest.self)
     }
-
-    func store(in memo: RequestMemo, by environment: Int) { memo.store(self, by: environment) }
 }

@@ -58,7 +58,7 @@ final class AdmittedExchange: ExchangeOptions {
     var url: String { context.url }
     var origin: String { context.permitScope.origin }
     var activity: Activity { admission.activity }
-    var scope: ActivityScope { plan.scope(in: admission.activity) }
+    var scope: ActivityScope { context.scope(in: admission.activity, of: plan.parent) }
     var identity: String? { context.wire.identity }
     var rules: KeyRules { admission.builder.environment.rules.adding(context.wire) }
     var isForeign: Bool { context.traits.contains(.foreign) }

@@ -73,16 +73,19 @@ struct HopProgress: Sendable {
     ///   - now: the time now, by the exchange clock.
     ///   - isTimed: whether the policy limits the time of an attempt, or the whole time.
     ///   - hasDeadline: whether the policy limits the whole time.
+    // Evaluated only after a failure: most exchanges bring a response.
+    @inline(never)
     mutating func next(
         after outcome: ExchangeOutcome,
         now: @autoclosure () -> EngineTime,
-        isTimed: Bool,
-        hasDeadline: Bool
+        isTimed: @autoclosure () -> Bool,
+        hasDeadline: @autoclosure () -> Bool
     ) -> Next {
         switch outcome.ending {
         case .response(let response): return .settle(.success(response))
         case .failure(let error):
-            guard error.code == .timedOut, isTimed, deadlineExtension == nil, outcome.lateness >= Self.shortestExtension
+            guard error.code == .timedOut, isTimed(), deadlineExtension == nil,
+                outcome.lateness >= Self.shortestExtension
             else {
                 return .settle(.failure(error))
             }
@@ -91,7 +94,7 @@ struct HopProgress: Sendable {
                 deadline: now + outcome.lateness, error: error, timeStart: outcome.timeStart ?? now)
         case .unreadable(let error):
             noteUnreadable(error)
-            timeStart = timeStart ?? (hasDeadline ? outcome.timeStart : nil)
+            timeStart = timeStart ?? (hasDeadline() ? outcome.timeStart : nil)
         case .superseded(let isCounted):
             hasMissed = hasMissed || isCounted
             maySupersede = false
@@ -102,24 +105,5 @@ struct HopProgress: Sendable {
         }
         hasMissed = true
         return .lookUpAgain
-    }
-}
-
-extension HopProgress {
-    /// Returns the result of an exchange for a hop; `nil` if the hop looks up again.
-    @inline(never)
-    mutating func result(
-        of outcome: ExchangeOutcome,
-        for context: RequestContext,
-        in time: RequestTime
-    ) -> Result<Response, ConnectionError>? {
-        let isTimed = time.isLimited(context.resolved)
-        switch next(
-            after: outcome, now: time.clock.uptime(), isTimed: isTimed,
-            hasDeadline: time.hasDeadline(context.resolved))
-        {
-        case .lookUpAgain: return nil
-        case .settle(let result): return result
-        }
     }
 }

@@ -80,6 +80,6 @@ struct RequestResolver: Sendable {
 
     private func remember(_ resolved: ResolvedRequest, of request: Request) {
         guard request.body?.readsFiles != true else { return }
-        resolved.store(in: request.memo, by: environment.number)
+        request.memo.store(resolved, by: environment.number)
     }
 }
