@@ -381,8 +381,8 @@ extension DocumentationTests {
 
     private nonisolated final class Tweet: Model {
         override class var idKey: String { "_id" }  // +IDKey
-        override class func object(in response: Response) throws -> JSONValue? {  // json, without its envelope
-            try response.decode([String: JSONValue].self)["status"]
+        override class func object(in response: Response) throws -> ObjectMembers? {  // json, without its envelope
+            try super.object(in: response)?.object(at: "status")
         }
     }
 

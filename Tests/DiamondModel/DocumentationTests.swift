@@ -468,8 +468,8 @@ private nonisolated final class WrappedCity: Model {
         return request
     }
 
-    override class func object(in response: Response) throws -> JSONValue? {
-        try response.decode([String: JSONValue].self)["city"]
+    override class func object(in response: Response) throws -> ObjectMembers? {
+        try super.object(in: response)?.object(at: "city")
     }
 }
 

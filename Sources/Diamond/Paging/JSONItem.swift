@@ -76,7 +76,7 @@ package enum JSONItem: @unchecked Sendable {
     }
 
     /// The reason why this object is not read; `nil` for other values.
-    var fault: String? {
+    package var fault: String? {
         switch self {
         case .value(let value): value.fault
         case .element(let element, let text): withExtendedLifetime(text) { element.fault }
@@ -104,7 +104,7 @@ extension Response {
     ///
     /// - Parameter isolatesFaults: Whether objects that two readers could read differently are kept as text.
     /// - Throws: An error whose description names the mistake, with line and column.
-    func item(isolatesFaults: Bool) throws -> JSONItem? {
+    package func item(isolatesFaults: Bool) throws -> JSONItem? {
         body.isBlank ? nil : try JSONItem(reading: bodyInUTF8, isolatesFaults: isolatesFaults)
     }
 }

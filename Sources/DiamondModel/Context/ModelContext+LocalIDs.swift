@@ -156,8 +156,7 @@ extension Model {
             let response = Response(
                 status: .created, headers: [.contentType: "application/json"], body: Data(json.description.utf8),
                 url: request.url)
-            guard case .object(let object)? = try? object(in: response) else { return false }
-            return object[idKey] == "id"
+            return (try? object(in: response))?[idKey] == "id"
         }
     }
 }

@@ -77,10 +77,11 @@ open class Model: Observable {
         try standardRequest(for: call, body: body)
     }
 
-    /// Returns the object in a response to a call, or `nil` if there is none. The default is the whole body.
+    /// Returns the object in a response to a call; `nil` if there is none. The default is the whole body, and `nil` for
+    /// an empty body and for JSON of another kind: a save needs no object, and a load fails with the latter.
     ///
     /// - Throws: An error if the body cannot be read. The call fails with it.
-    open class func object(in response: Response) throws -> JSONValue? { try response.bodyAsJSON() }
+    open class func object(in response: Response) throws -> ObjectMembers? { try response.bodyObject() }
 
     /// Returns the object in a request from ``request(for:body:)``, or `nil` if it has none: by default the whole body.
     ///

@@ -34,6 +34,9 @@ public struct ObjectMembers: @unchecked Sendable {
         }
     }
 
+    /// Returns the members of the object in a member; `nil` for a member of another kind, and if there is none.
+    public func object(at name: String) -> ObjectMembers? { item(named: name).flatMap(ObjectMembers.init) }
+
     func item(named name: String) -> JSONItem? {
         switch storage {
         case .values(let object): object.value(named: name).map(JSONItem.value)

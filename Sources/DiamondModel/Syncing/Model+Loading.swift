@@ -6,7 +6,7 @@ import HTTPTypes
 extension Model: Loadable {
     /// The object in the response to a load.
     public struct Loaded: Sendable {
-        let json: JSONValue?
+        let object: ObjectMembers?
         let age: Duration
     }
 
@@ -39,15 +39,17 @@ extension Model: Loadable {
         return { [request, identities = context?.identities] in
             await identities?.note(request, of: type, with: engine)
             return try await engine.output(of: request) { response in
-                Loaded(json: try type.object(in: response), age: response.age)
+                let object = try type.object(in: response)
+                if object == nil { try response.checkThatBodyIsObject() }
+                return Loaded(object: object, age: response.age)
             }
         }
     }
 
     public final func apply(_ loaded: Loaded, of load: Load) throws {
-        guard let json = loaded.json else { return }
-        try checkSubject(of: json)
-        try merge(json)
+        guard let object = loaded.object else { return }
+        try checkSubject(of: object)
+        try merge(object)
     }
 
     public final func age(of loaded: Loaded) -> Duration? { loaded.age }
@@ -60,11 +62,9 @@ extension Model: Loadable {
         return { try await engine.invalidate([request], isErasure: isErasure) }
     }
 
-    /// Throws for the JSON of another object.
-    final func checkSubject(of json: JSONValue) throws {
-        guard let id = serverID, let other = try json.modelObject()[Self.idKey].flatMap(ModelID.init(json:)),
-            other != id
-        else { return }
+    /// Throws for another object than this one.
+    final func checkSubject(of object: ObjectMembers) throws {
+        guard let id = serverID, let other = object.id(at: Self.idKey), other != id else { return }
         throw ModelError.otherObject(other, for: id)
     }
 }
@@ -80,12 +80,19 @@ extension Response {
     /// The `Age` of the response; zero without that header.
     var age: Duration { headers[.age].flatMap { Int64($0) }.map { .seconds(max($0, 0)) } ?? .zero }
 
-    func bodyAsJSON() throws -> JSONValue? {
-        let json: JSONValue?
-        do { json = try self.json(isolatesFaults: true) } catch {
+    /// Returns the object in the body; `nil` for an empty body, and for JSON of another kind.
+    func bodyObject() throws -> ObjectMembers? {
+        let item = try bodyItem()
+        if let fault = item?.fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }
+        return item.flatMap(ObjectMembers.init)
+    }
+
+    /// Throws for a body with JSON of another kind than an object.
+    func checkThatBodyIsObject() throws { _ = try bodyItem()?.modelObject() }
+
+    private func bodyItem() throws -> JSONItem? {
+        do { return try item(isolatesFaults: true) } catch {
             throw ModelError(.malformed, "the body is not JSON: \(error)")
         }
-        if let fault = json?.fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }
-        return json
     }
 }

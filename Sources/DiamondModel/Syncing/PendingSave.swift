@@ -97,8 +97,8 @@ struct PendingSave {
 
     /// Returns the id of a new object from the response to the call that has created it; `nil` if there is none.
     static func id(in response: Response, of type: Model.Type) throws -> ModelID? {
-        let object = try? type.object(in: response)?.modelObject()
-        return object?[type.idKey].flatMap(ModelID.init(json:)) ?? id(inLocationOf: response)?.id
+        let object = try? type.object(in: response)
+        return object?.id(at: type.idKey) ?? id(inLocationOf: response)?.id
     }
 
     /// The object in a response, and its id.
@@ -109,19 +109,20 @@ struct PendingSave {
 
     private func answer(in response: Response, for model: Model) throws -> Answer {
         let located = isNew ? Self.id(inLocationOf: response) : nil
-        let json: JSONValue?
-        do { json = try type(of: model).object(in: response) } catch {
+        let key = type(of: model).idKey
+        let members: ObjectMembers?
+        do { members = try type(of: model).object(in: response) } catch {
             // The object was created, even if the body is malformed.
             guard response.status == .created, located != nil else { throw error }
-            json = nil
+            members = nil
         }
         // Some servers confirm with another value: an empty array, a text.
-        guard case .object(var object)? = json else {
-            return Answer(object: located.map { [type(of: model).idKey: $0.json] }, id: try known(located?.id))
+        guard let members else {
+            return Answer(object: located.map { [key: $0.json] }, id: try known(located?.id))
         }
-        try model.checkSubject(of: .object(object))
-        let key = type(of: model).idKey
-        let id = object[key].flatMap(ModelID.init(json:)) ?? located?.id
+        try model.checkSubject(of: members)
+        let id = members.id(at: key) ?? located?.id
+        var object = members.object
         if let located, object[key] == nil { object[key] = located.json }
         return Answer(object: object, id: try known(id))
     }

@@ -415,11 +415,12 @@ private final class Parcel: Model {
         try super.request(for: call, body: body.map { ["parcel": $0] })
     }
 
-    override class func object(in response: Response) throws -> JSONValue? { try unwrapped(super.object(in: response)) }
-    override class func object(in request: Request) throws -> JSONValue? { unwrapped(request.body?.jsonValue) }
+    override class func object(in response: Response) throws -> ObjectMembers? {
+        try super.object(in: response)?.object(at: "parcel")
+    }
 
-    private class func unwrapped(_ json: JSONValue?) -> JSONValue? {
-        if case .object(let members)? = json { members["parcel"] } else { nil }
+    override class func object(in request: Request) throws -> JSONValue? {
+        if case .object(let members)? = request.body?.jsonValue { members["parcel"] } else { nil }
     }
 
     override func visit(_ visitor: PropertyVisitor) {

@@ -42,17 +42,6 @@ extension Response {
     }
 }
 
-extension Response {
-    /// Returns the body as a JSON value, read in the charset of `Content-Type`; `nil` for an empty body or a single
-    /// space.
-    ///
-    /// - Parameter isolatesFaults: Whether objects that two readers could read differently are kept as text.
-    /// - Throws: an error whose description names the mistake, with line and column.
-    package func json(isolatesFaults: Bool = false) throws -> JSONValue? {
-        body.isBlank ? nil : try JSONValue(reading: bodyInUTF8, isolatesFaults: isolatesFaults)
-    }
-}
-
 extension Data {
     /// Whether the data is empty or a single space. Rails once sent a space instead of an empty body, and AFNetworking
     /// treats it as one.
