@@ -24,19 +24,20 @@ extension CollectionCore {
         let changed = Set(models.flatMap { $0.tracking.ids })
         synced.removeAll(where: changed.contains)
         let known = Set(synced)
-        let current = ids
-        let lastKnown = current.lastIndex(where: known.contains) ?? -1
+        // The changed members, by the known one before them.
+        var following: [ModelID?: [ModelID]] = [:]
         var previous: ModelID?
-        for (index, id) in current.enumerated() {
-            let isChanged = changed.contains(id)
-            guard isChanged || known.contains(id) else { continue }
-            if isChanged {
-                let isLast = index > lastKnown
-                synced.insert(id, at: isLast ? synced.count : previous.flatMap(synced.firstIndex).map { $0 + 1 } ?? 0)
-            }
-            previous = id
+        for id in ids {
+            if changed.contains(id) { following[previous, default: []].append(id) }
+            if known.contains(id) { previous = id }
         }
-        syncedIDs = synced
+        // Those after the last known member are also after those that are not here.
+        let last = following.removeValue(forKey: previous) ?? []
+        syncedIDs =
+            synced.reduce(into: following[nil] ?? []) { confirmed, id in
+                confirmed.append(id)
+                confirmed += following[id] ?? []
+            } + last
         compareSyncedMembers()
     }
 

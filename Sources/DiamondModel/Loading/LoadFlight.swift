@@ -17,6 +17,8 @@ final class LoadFlight: Sendable {
         /// Whether the completion was applied and can no longer change.
         var isFinal = false
         var waiters: [ObjectIdentifier: Promise<Completion>] = [:]
+        /// The number of callers that prepare the data.
+        var preparing = 0
         /// The number of callers of a replaced load that have not started to wait for this one yet.
         var expected = 0
         var task: Task<Void, Never>?
@@ -73,11 +75,26 @@ final class LoadFlight: Sendable {
         drop { $0.waiters[waiter.id] = nil }
     }
 
+    /// Runs `body`, which prepares the loaded data, for a caller. Canceling the last caller cancels the load.
+    ///
+    /// - Returns: Whether the caller was canceled.
+    nonisolated(nonsending) func preparing(_ body: () async -> Void) async -> Bool {
+        state.withLock { $0.preparing += 1 }
+        await body()
+        guard Task.isCancelled else {
+            state.withLock { $0.preparing -= 1 }
+            return false
+        }
+        drop { $0.preparing -= 1 }
+        return true
+    }
+
     private func drop(_ caller: (inout State) -> Void) {
         let (isAbandoned, next) = state.withLock { state -> (Bool, LoadFlight?) in
             caller(&state)
             if case .superseded(let next)? = state.completion { return (false, next) }
-            return (state.waiters.isEmpty && state.expected == 0 && !state.isFinal, nil)
+            let isWithoutCaller = state.waiters.isEmpty && state.expected == 0 && state.preparing == 0
+            return (isWithoutCaller && !state.isFinal, nil)
         }
         // The load that has replaced this one expects the caller.
         next?.drop { $0.expected -= 1 }

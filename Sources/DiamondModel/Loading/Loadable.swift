@@ -199,7 +199,11 @@ extension Loadable {
             // Other callers may wait for it, or for the load that has replaced it.
             if loadState.flight?.isCanceled == true { loadState.cancel() }
         } else if loadState.flight === flight {
-            await prepare(for: completion, of: flight)
+            if await flight.preparing({ await prepare(for: completion, of: flight) }) {
+                if loadState.flight?.isCanceled == true { loadState.cancel() }
+                if loadState.flight !== flight { (self as? any PagePreparing)?.endPreparation(of: flight) }
+                throw CancellationError()
+            }
             if loadState.flight === flight {
                 finish(flight, with: completion)
             } else {

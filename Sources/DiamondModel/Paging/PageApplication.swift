@@ -29,6 +29,8 @@ final class PageApplication {
     /// The number of changes of the insertion order that follows from the pieces so far. The app has changed the order
     /// if there were others.
     var orderChanges = 0
+    /// The models of the removed rows. Only recorded while other members are set here than the server has.
+    var removed: [Model] = []
     /// The number of rows that the current piece may still remove.
     var removals = 0
     /// Whether the rows that the page does not have were removed.
@@ -126,6 +128,13 @@ extension CollectionCore {
         }
     }
 
+    /// Ends the application of a page that is not applied to its end. The server has the rows that were applied.
+    func endApplication() {
+        guard let application else { return }
+        self.application = nil
+        if application.place == .all { confirmMembership(of: application.models + application.removed) }
+    }
+
     private func applyPiece(of application: PageApplication) {
         reading {
             if application.isAtStart { begin(application) }
@@ -200,6 +209,7 @@ extension CollectionCore {
 
     private func remove(_ entry: Entry, of application: PageApplication) {
         remove(entry)
+        if syncedIDs != nil { application.removed.append(entry.model) }
         application.orderChanges += 1
         application.removals -= 1
     }

@@ -3,8 +3,9 @@ import Diamond
 /// The new models of a long page that is applied at once, read in pieces before. Other work of the isolation domain runs
 /// between them.
 final class PagePreparation {
-    /// The maximum number of objects of a piece. Reading as many small ones takes about a millisecond.
-    static let pieceSize = 500
+    /// The maximum number of objects of a piece, and of a page that is applied whole. Reading as many small ones takes
+    /// about a millisecond.
+    static let pieceSize = 1000
     /// The length of text in bytes after which a piece of larger objects ends.
     static let pieceLength = 128 << 10
 
@@ -17,6 +18,16 @@ final class PagePreparation {
     init(_ page: Page, of flight: LoadFlight?) {
         self.flight = flight
         rest = page.content[...]
+    }
+
+    /// Whether a page is not applied whole.
+    static func isLong(_ page: Page) -> Bool {
+        if page.content.count > pieceSize { return true }
+        // The elements of one text follow one another.
+        guard case .element(let first, _)? = page.content.first, case .element(let last, _)? = page.content.last else {
+            return false
+        }
+        return last.range.upperBound - first.range.lowerBound > 2 * pieceLength
     }
 
     /// Reads the next piece.
@@ -58,12 +69,14 @@ protocol PagePreparing: AnyObject {
 
 extension ModelCollection: PagePreparing {
     nonisolated(nonsending) func prepare(_ page: Page, of flight: LoadFlight) async {
-        await core.prepare(page, for: flight.load, at: flight.time, of: flight) { loadState.flight === flight }
+        await core.prepare(page, for: flight.load, at: flight.time, of: flight) {
+            loadState.flight === flight && !Task.isCancelled
+        }
     }
 
     func endPreparation(of flight: LoadFlight) {
         if core.preparation?.flight === flight { core.preparation = nil }
-        if core.application?.time == flight.time { core.application = nil }
+        if core.application?.time == flight.time { core.endApplication() }
     }
 }
 
@@ -78,7 +91,7 @@ extension CollectionCore {
     nonisolated(nonsending) func prepare(
         _ page: Page, for load: Load, at time: Int, of flight: LoadFlight?, while isCurrent: () -> Bool = { true }
     ) async {
-        guard let context, page.content.count > PagePreparation.pieceSize else { return }
+        guard let context, PagePreparation.isLong(page) else { return }
         guard appliesPagesAtOnce else { return await applyPieces(of: page, of: load, at: time, while: isCurrent) }
         let shared = flight == nil || preparation?.flight !== flight ? nil : preparation
         let preparation = shared ?? PagePreparation(page, of: flight)

@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func `what the app changes between two pieces stays`() async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
         try notes.set(Data(Self.text(0..<count).utf8))
         let table = table(notes)
@@ -182,7 +182,7 @@ import Testing
 
     @Test(arguments: [Load(), Load(scope: .more)])
     func `a page is whole although the app replaces the content between two pieces`(load: Load) async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
         let table = table(notes)
         try await apply(page(Self.text(0..<count)), to: notes, load: load) { piece in
@@ -208,7 +208,7 @@ import Testing
 
     @Test(arguments: [Load.Scope.more, .refresh])
     func `a row that is removed between two pieces stays an unsaved change`(scope: Load.Scope) async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
         let engine = try #require(notes.context?.engine)
         notes.source = PageSource(engine, Request("notes"), paging: .offset(limit: count))
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test func `a page replaces the content if the collection is reset after a piece for the top`() async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
         let context = try #require(notes.context)
         let engine = try #require(context.engine)
@@ -244,7 +244,7 @@ import Testing
     }
 
     @Test func `an object that is destroyed between two pieces does not return`() async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
         let context = try #require(notes.context)
         try await apply(page(Self.text(0..<count)), to: notes) { piece in
@@ -275,8 +275,43 @@ import Testing
         #expect(notes.map(\.id) == Array(0..<count) && notes.isLoaded && table.failure == nil)
     }
 
+    @Test(arguments: [1, 2])
+    func `a caller that is canceled between two pieces ends at once, and the last one ends the load`(
+        callers: Int
+    ) async throws {
+        let count = 40 * PageApplication.pieceSize
+        let notes = notes { _ in Self.text(0..<count) }
+        let calls = (0..<callers).map { _ in Task { try await notes.load() } }
+        while notes.isEmpty { await Task.yield() }
+        calls[0].cancel()
+        await #expect(throws: CancellationError.self) { try await calls[0].value }
+        if callers == 1 {
+            #expect(!notes.isEmpty && notes.count < count && !notes.isLoaded && !notes.isLoading)
+            #expect(notes.core.application == nil)
+        } else {
+            try await calls[1].value
+            #expect(notes.count == count && notes.isLoaded)
+        }
+    }
+
+    @Test func `the rows of a list whose load is canceled between two pieces are the server's`() async throws {
+        let count = 8 * PageApplication.pieceSize
+        let notes = notes { _ in "[]" }
+        let context = try #require(notes.context)
+        try notes.set(Data(Self.text(5_000..<5_010).utf8))
+        try notes.append(Note())
+        let time = context.order.begin()
+        try await notes.core.applyPieces(of: page(Self.text(0..<count)), of: Load(), at: time) {
+            notes.count < count / 2
+        }
+        notes.core.endApplication()
+        context.order.end(time)
+        #expect(notes.count > 11 && notes.core.application == nil && notes.core.hasChangedMembers)
+        #expect(notes.core.syncedIDs == notes.allModels.filter { !$0.isNew }.map(\.modelID))
+    }
+
     @Test func `a next page that is canceled between two pieces is requested again`() async throws {
-        let size = 4 * PageApplication.pieceSize
+        let size = 8 * PageApplication.pieceSize
         let notes = notes { call in
             let start = call.path.split(separator: "offset=").last.flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
             return Self.text(start..<min(start + size, 2 * size))
@@ -296,7 +331,7 @@ import Testing
     }
 
     @Test func `new items at the top leave no gap below them if the load is canceled`() async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
         let engine = try #require(notes.context?.engine)
         notes.source = PageSource(engine, Request("notes"), paging: .offset(limit: count))
@@ -328,7 +363,7 @@ import Testing
     }
 
     @Test func `elements that are not accepted have their indexes in the whole page`() async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let text = Self.text(0..<count).dropLast() + ",{\"text\":\"no id\"}," + Self.text([3]).dropFirst()
         let notes = notes { _ in String(text) }
         try notes.set(Data(Self.text([3, 4], text: "old").utf8))
@@ -340,7 +375,7 @@ import Testing
 
     @Test(arguments: [Load.Scope.beginning, .more, .refresh])
     func `no piece removes the rejections of the others`(scope: Load.Scope) async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in "[]" }
         let engine = try #require(notes.context?.engine)
         notes.source = PageSource(engine, Request("notes"), paging: .offset(limit: count))
@@ -355,7 +390,7 @@ import Testing
     }
 
     @Test func `a collection that follows a query shows a long list in pieces`() async throws {
-        let count = 4 * PageApplication.pieceSize
+        let count = 8 * PageApplication.pieceSize
         let notes = notes { _ in Self.text(0..<count) }
         let engine = try #require(notes.context?.engine)
         let table = table(notes)
