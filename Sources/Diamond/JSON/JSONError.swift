@@ -7,6 +7,8 @@ package struct JSONError: Error, Hashable {
         case ambiguous
         /// A number is not finite and cannot be written as JSON.
         case notFinite
+        /// A value is nested too deeply to be written as JSON.
+        case tooDeep
     }
 
     package let code: Code

@@ -3,20 +3,25 @@ package import Foundation
 /// A writer for canonical JSON (RFC 8785, JCS): no white space, names sorted by UTF-16 code units, the shortest
 /// escapes, numbers as in ECMAScript.
 package struct JSONWriter {
+    /// The maximum nesting depth of a value, as in Foundation's reader. So the writer's recursion ends on every stack.
+    static let maximumDepth = 512
+
     var bytes: [UInt8] = []
     /// Whether the text is canonical. It may not be with an integer beyond 2^53 and other numbers that JCS rounds to a
     /// double.
     private(set) var isCanonical = true
-    /// The first number that is not finite, and the offset at which it is missing in the text.
-    private var unwritten: (number: Double, offset: Int)?
+    /// The first value that has no text, and the offset at which it is missing.
+    private var unwritten: (error: JSONError, offset: Int)?
+    /// The number of arrays and objects around the value that is being written.
+    private var depth = 0
     /// The members of the objects that are being written.
-    private var members: [Member] = []
+    var members: [Member] = []
 
     package init() {}
 
     /// Returns the JSON text of a value.
     ///
-    /// - Throws: `notFinite` for a number that is not finite.
+    /// - Throws: `notFinite` for a number that is not finite, `tooDeep`.
     package static func text(of value: JSONValue) throws(JSONError) -> [UInt8] {
         var writer = JSONWriter()
         writer.write(value)
@@ -25,14 +30,16 @@ package struct JSONWriter {
 
     /// Returns the text of everything that was written.
     ///
-    /// - Throws: `notFinite` for a number that is not finite.
+    /// - Throws: `notFinite` for a number that is not finite, `tooDeep`.
     package func text() throws(JSONError) -> [UInt8] {
-        guard let unwritten else { return bytes }
-        let message = "JSON cannot contain the number \(unwritten.number): send a finite number, or a string"
-        throw JSONError(.notFinite, message)
+        if let unwritten { throw unwritten.error }
+        return bytes
     }
 
+    /// Writes a value. After one that is nested deeper than ``maximumDepth``, ``text()`` throws.
     package mutating func write(_ value: JSONValue) {
+        depth += 1
+        defer { depth -= 1 }
         switch value {
         case .null: writeNull()
         case .bool(let value): write(value)
@@ -40,6 +47,7 @@ package struct JSONWriter {
         case .number(let value): write(value)
         case .string(let value): write(value)
         case .array(let values):
+            guard isWithinDepth() else { return }
             let array = beginArray()
             for value in values {
                 beginElement()
@@ -47,6 +55,7 @@ package struct JSONWriter {
             }
             endArray(array)
         case .object(let members):
+            guard isWithinDepth() else { return }
             let object = beginObject()
             for (name, value) in members {
                 beginMember(name)
@@ -56,6 +65,16 @@ package struct JSONWriter {
         case .fragment(let part): write(part)
         }
     }
+
+    /// Whether an array or object may be written here. If not, notes the error.
+    private mutating func isWithinDepth() -> Bool {
+        if depth <= Self.maximumDepth { return true }
+        note(JSONError(.tooDeep, "the value is nested deeper than \(Self.maximumDepth) levels: send a flatter one"))
+        return false
+    }
+
+    /// Notes that a value has no text.
+    private mutating func note(_ error: JSONError) { unwritten = unwritten ?? (error, bytes.count) }
 
     private mutating func write(_ part: JSONFragment) {
         let text = [UInt8](part.text.utf8)
@@ -82,8 +101,8 @@ package struct JSONWriter {
         if let integer = Int64(exactly: double) { return write(integer) }
         if JSONNumber.isDescribed(double) { return bytes.append(contentsOf: double.description.utf8) }
         guard let text = JSONNumber.text(of: double) else {
-            unwritten = unwritten ?? (double, bytes.count)
-            return
+            let message = "JSON cannot contain the number \(double): send a finite number, or a string"
+            return note(JSONError(.notFinite, message))
         }
         bytes.append(contentsOf: text)
     }

@@ -98,6 +98,15 @@ import Testing
         #expect(throws: Never.self) { try JSONValue(reading: fine) }
     }
 
+    @Test func `a value nested beyond reason is not written, without a crash`() throws {
+        func nested(_ depth: Int) -> JSONValue { (0..<depth).reduce(nil) { value, _ in .array([value]) } }
+        #expect(try JSONWriter.text(of: nested(JSONWriter.maximumDepth)).count == 2 * JSONWriter.maximumDepth + 4)
+        for depth in [JSONWriter.maximumDepth + 1, 1_000] {
+            #expect(throws: JSONError.self) { try JSONWriter.text(of: ["deep": nested(depth)]) }
+            #expect(throws: RequestError.self) { try RequestBody.json(nested(depth)).encoded() }
+        }
+    }
+
     @Test func `may begin with a byte order mark`() throws {
         #expect(try JSONValue(reading: [0xEF, 0xBB, 0xBF] + Array("[1]".utf8)) == [1])
     }
