@@ -60,7 +60,8 @@ struct Benchmark: Sendable {
     static let all =
         diskGets + uncheckedDiskGets + stores + memoryHits + [eviction] + pauses + readers + millions + growth + sealed
         + bodies + compressed + queues + queuePeers + transfers + handedTransfers + sessions + appRequests + engines
-        + firstRequests + [latency] + operations + keys + texts + models + collections + [proxyHit] + pythonPeers
+        + firstRequests + [latency] + operations + keys + texts + models + modelPeers + collections + [proxyHit]
+        + pythonPeers
 
     func run() async throws -> Figure {
         let measured = try await measure()
