@@ -10,8 +10,9 @@ final class CollectionCore {
         didSet { if context !== oldValue { markDeleted() } }
     }
 
-    private(set) var entries: [ModelID: Entry] = [:]
-    var order = InsertionOrder()
+    // Unchecked, because a list is filled with many accesses for each row, and each only reads or stores one part.
+    @exclusivity(unchecked) private(set) var entries: [ModelID: Entry] = [:]
+    @exclusivity(unchecked) var order = InsertionOrder()
     /// The visible sections in order. Always one without a section rule.
     var sections: [SectionRecord] = [] {
         didSet {
@@ -25,7 +26,7 @@ final class CollectionCore {
     /// Whether there are other sections than at the last commit, or in another order.
     var hasOtherSections = false
     /// The sections with rows that were inserted or removed since the last commit.
-    var changedSections: [SectionRecord] = []
+    @exclusivity(unchecked) var changedSections: [SectionRecord] = []
     /// The numbers of rows of the sections at the last commit.
     var oldCounts: [Int] = []
     var cachedOffsets: [Int]?
@@ -78,7 +79,7 @@ final class CollectionCore {
     /// The rows whose models may change.
     var waiting: [Entry] = []
     var origin: ChangeOrigin?
-    var touched: [Entry] = []
+    @exclusivity(unchecked) var touched: [Entry] = []
     var hasBegun = false
     var snapshot: [(section: SectionRecord, entries: [Entry])]?
 

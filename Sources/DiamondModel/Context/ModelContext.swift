@@ -17,8 +17,9 @@ public final class ModelContext: Observable {
         public let new: ModelID
     }
 
-    // Unretained: a model removes itself in its `deinit`.
-    private var models: [ModelKey: Unmanaged<Model>] = [:]
+    // Unretained: a model removes itself in its `deinit`. Unchecked, because a check takes as long as an access, and no
+    // access calls code of the app.
+    @exclusivity(unchecked) private var models: [ModelKey: Unmanaged<Model>] = [:]
     private let observers = Observers<IDChange>()
     let registrar = ObservationRegistrar()
 
@@ -31,7 +32,7 @@ public final class ModelContext: Observable {
     /// The identities of the objects. A save for another identity is refused.
     let identities = ContextIdentities()
     /// The logical time (``SyncOrder``) of the response that is being applied; `nil` if there is none.
-    private(set) var answerTime: Int?
+    @exclusivity(unchecked) private(set) var answerTime: Int?
     /// The time at which that response was received, if it has waited in the queue since.
     private(set) var answerDate: Date?
 
@@ -44,7 +45,7 @@ public final class ModelContext: Observable {
     /// The lock for collecting responses.
     let collecting = AsyncLock()
     /// The calls that wait in the queue.
-    var overlay = QueueOverlay()
+    @exclusivity(unchecked) var overlay = QueueOverlay()
     /// The saves that were collected by other calls. The next ``collectSaves(of:)`` returns them.
     var unreported: [QueuedSave] = []
     /// The queued calls that were reported as in need of review, with the time at which they were put there.

@@ -82,7 +82,9 @@ struct SourceMembers: Equatable {
 
 extension SourceMembers {
     /// Writes the members that an object does not have yet.
-    func write(to output: inout JSONWriter, in object: JSONWriter.Object) {
+    ///
+    /// - Parameter order: The order of the last object.
+    func write(to output: inout JSONWriter, in object: JSONWriter.Object, order: inout MemberOrder) {
         // The names that are written here differ.
         let count = output.memberCount(of: object)
         for (name, value) in zip(names, values)
@@ -94,10 +96,9 @@ extension SourceMembers {
             // The text was read before.
             guard let tape = try? JSONTape(scanning: bytes, ambiguities: .isolated) else { return }
             withExtendedLifetime(tape) {
-                for (name, value) in tape.root.members
-                where count == 0 || !output.hasMember(name.string(), amongFirst: count, of: object) {
-                    output.beginMember(name)
-                    output.write(value)
+                order.forEachMember(of: tape.root) { name, value in
+                    if count > 0, output.hasMember(name.string(), amongFirst: count, of: object) { return }
+                    output.write(value, named: name)
                 }
             }
         }

@@ -26,8 +26,9 @@ public class AnyProperty: @unchecked Sendable {
 
     /// The member's name if the property has a single key with one name. This usual case is read without a loop.
     @usableFromInline let onlyName: String?
-    /// The names of the members in a text; empty if the property has a path, or is not in the JSON.
-    let memberNames: [MemberName]
+    /// The UTF-8 of the name of the member to read first in a text; `nil` if the property has a path, or is not in the
+    /// JSON.
+    let memberName: UnsafeRawBufferPointer?
     /// The names of the members to write; empty unless each key is one name that no other one looks like.
     let writtenNames: [JSONName]
     /// Whether the property has no models, and keeps values that break its rules.
@@ -53,11 +54,13 @@ public class AnyProperty: @unchecked Sendable {
         let isUsual = keys.count == 1 && keys[0].names.count == 1 && !keys[0].mayLookLikeOthers
         onlyName = isUsual && access != .transient ? keys[0].names[0] : nil
         let isDirect = access != .transient && keys.allSatisfy { $0.names.count == 1 }
-        memberNames = isDirect ? keys.map { MemberName($0.names[0]) } : []
+        memberName = isDirect ? .copy(of: keys[0].names[0]) : nil
         writtenNames = isDirect && !keys.contains(where: \.mayLookLikeOthers) ? keys.map { JSONName($0.names[0]) } : []
         isPlain = !(hasRules && policy == .reject) && !isNested
         isQuiet = isPlain && key != idKey
     }
+
+    deinit { memberName?.deallocate() }
 
     /// Returns the first key with a value other than `null`, or else the first key that exists.
     func keyFound(in object: [String: JSONValue]) -> PropertyKey? {
@@ -108,6 +111,15 @@ public class AnyProperty: @unchecked Sendable {
     func access(on model: Model) {}
     func didSet(on model: Model) {}
     func original(_ value: Any) -> AnyOriginal? { nil }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Returns the UTF-8 of a text, in new memory.
+    fileprivate static func copy(of text: String) -> UnsafeRawBufferPointer {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
+        bytes.copyBytes(from: text.utf8)
+        return UnsafeRawBufferPointer(bytes)
+    }
 }
 
 /// The value of a dirty property as of the last sync, type-erased.

@@ -5,8 +5,10 @@ public import Foundation
 public struct Codec<Value>: Sendable {
     @usableFromInline let decode: @Sendable (JSONValue, inout RepairLog) -> Value?
     @usableFromInline let encode: @Sendable (Value) -> JSONValue
-    /// Returns the value in a text. If it is `nil`, or something was recorded, the value is decoded again.
-    @usableFromInline let read: @Sendable (TextElement, inout RepairLog) -> Value?
+    /// Returns the value in a text; `nil` for a text that has to be decoded. `nil` for a codec that only decodes.
+    @usableFromInline let readText: (@Sendable (TextElement) -> Value?)?
+    /// Whether values convert themselves.
+    @usableFromInline let isOwn: Bool
     /// Decodes a value whose parts may be objects in a text.
     let decodeItem: @Sendable (JSONItem, inout RepairLog) -> Value?
     /// Writes the text of the JSON that `encode` returns.
@@ -34,12 +36,13 @@ public struct Codec<Value>: Sendable {
     @usableFromInline
     init(
         logging decode: @escaping @Sendable (JSONValue, inout RepairLog) -> Value?,
-        encode: @escaping @Sendable (Value) -> JSONValue, reading read: (@Sendable (TextElement) -> Value?)? = nil,
-        writing write: (@Sendable (Value, PropertyVisitor) -> Void)? = nil
+        encode: @escaping @Sendable (Value) -> JSONValue, reading readText: (@Sendable (TextElement) -> Value?)? = nil,
+        writing write: (@Sendable (Value, PropertyVisitor) -> Void)? = nil, isOwn: Bool = false
     ) {
         self.decode = decode
         self.encode = encode
-        self.read = if let read { { text, _ in read(text) } } else { { decode($0.value, &$1) } }
+        self.readText = readText
+        self.isOwn = isOwn
         decodeItem = { decode($0.value, &$1) }
         self.write = write ?? { $1.output.write(encode($0)) }
     }
@@ -53,9 +56,17 @@ public struct Codec<Value>: Sendable {
         decode = { decodeItem(.value($0), &$1) }
         self.encode = encode
         // A property with models is not read in the short way.
-        read = { _, _ in nil }
+        readText = nil
+        isOwn = false
         self.decodeItem = decodeItem
         self.write = write
+    }
+
+    /// Returns the value in a text. If it is `nil`, or something was recorded, the value is decoded again.
+    @inlinable
+    func read(_ text: TextElement, _ log: inout RepairLog) -> Value? {
+        if let readText { return readText(text) }
+        return decode(text.value, &log)
     }
 }
 
@@ -65,7 +76,7 @@ extension Codec where Value: ModelValue {
     public static var own: Codec {
         Codec(
             logging: { json, repairs in Value(json: json, repairs: &repairs) }, encode: { $0.json },
-            reading: TextElement.reader(of: Value.self), writing: PropertyVisitor.writer(of: Value.self))
+            reading: TextElement.reader(of: Value.self), writing: PropertyVisitor.writer(of: Value.self), isOwn: true)
     }
 }
 

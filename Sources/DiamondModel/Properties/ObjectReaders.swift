@@ -2,18 +2,19 @@ import Diamond
 
 /// The readers of objects, one for each class. Most objects of a list have the names of the last one, in its order.
 final class ObjectReaders {
-    private var last: (type: ObjectIdentifier, visitor: PropertyVisitor)?
-    private var visitors: [ObjectIdentifier: PropertyVisitor] = [:]
+    // Unchecked, because each is used for every object, and each access only takes or stores a value.
+    @exclusivity(unchecked) private var last: (type: ObjectIdentifier, visitor: PropertyVisitor)?
+    @exclusivity(unchecked) private var visitors: [ObjectIdentifier: PropertyVisitor] = [:]
     /// The names of the members of the last object of each class whose members are values.
     private var names: [ObjectIdentifier: [String]] = [:]
 
     /// The texts of the objects.
-    private var texts = TextKeeper()
+    @exclusivity(unchecked) private var texts = TextKeeper()
 
     /// The staging of the last object that was read.
-    private var staging: Staging?
+    @exclusivity(unchecked) private var staging: Staging?
     /// The number of objects that are being read, each within the one before.
-    private var depth = 0
+    @exclusivity(unchecked) private var depth = 0
 
     /// Runs `body` with a new staging.
     func staging(_ body: (Staging) throws -> Void) rethrows {

@@ -74,15 +74,20 @@ extension Codec {
                 return codec.decode(json, &repairs).map { .some($0) }
             },
             encode: { $0.map(codec.encode) ?? .null },
-            reading: { text in
-                if text.isNull { return .some(nil) }
-                var repairs = RepairLog()
-                guard let value = codec.read(text, &repairs), repairs.isClean else { return nil }
-                return .some(value)
-            },
+            reading: codec.readText.map(nullable),
             writing: { value, visitor in
                 if let value { codec.write(value, visitor) } else { visitor.output.writeNull() }
             })
+    }
+
+    /// Returns the reading of values that can be `nil`.
+    private static func nullable<Wrapped>(
+        _ readText: @escaping @Sendable (TextElement) -> Wrapped?
+    ) -> @Sendable (TextElement) -> Value? where Value == Wrapped? {
+        { text in
+            if text.isNull { return .some(nil) }
+            return readText(text).map { .some($0) }
+        }
     }
 
     /// Returns a codec for a nested model that can be `nil`.

@@ -34,7 +34,7 @@ extension PropertyVisitor {
         model.trackSyncState()
         let written = writing
         writing = outer
-        model.tracking.members?.write(to: &output, in: object)
+        model.tracking.members?.write(to: &output, in: object, order: &order)
         if output.endObject(object), written?.needsTree == false { return }
         output.remove(object)
         output.write(.object(model.object()))

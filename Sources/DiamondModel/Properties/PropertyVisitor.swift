@@ -35,7 +35,7 @@ public final class PropertyVisitor {
     }
 
     @usableFromInline let purpose: Purpose
-    private var object = ObjectMembers([:])
+    @exclusivity(unchecked) private var object = ObjectMembers([:])
     // Unchecked, because the checks take as long as the reading of a value. Nested objects have other visitors.
     /// The object's members, if they are values.
     @exclusivity(unchecked) @usableFromInline private(set) var values: [String: JSONValue]?
@@ -48,12 +48,14 @@ public final class PropertyVisitor {
     private let model: Model?
     private(set) var changes: [PropertyChange] = []
     /// Whether any property has a model or a collection.
-    private var hasNested = false
+    @exclusivity(unchecked) private var hasNested = false
     /// The arrays for nested collections.
-    private var arrays: [NestedArray] = []
+    @exclusivity(unchecked) private var arrays: [NestedArray] = []
     /// The JSON text that is being written.
     // Unchecked, because each access only writes one part.
     @exclusivity(unchecked) var output = JSONWriter()
+    /// The order of the members of the last object that was written.
+    @exclusivity(unchecked) var order = MemberOrder()
     /// The model whose values are being written.
     var writing: WrittenModel?
 
@@ -75,19 +77,43 @@ public final class PropertyVisitor {
             {
                 return read
             }
-        } else if let text = nextText(of: property), property.isPlain, let read = property.codec.read(text, &log),
-            log.isClean
-        {
+        } else if let read = nextValue(of: property) {
             return read
         }
         return restart(property, with: value)
     }
 
+    /// Returns the value of the next property in the text that is being read; `nil` if it has to be read again.
+    @inlinable
+    func nextValue<Owner: Model, Value>(of property: Property<Owner, Value>) -> Value? {
+        if property.codec.isOwn, property.isPlain {
+            // The compiler of a class knows the types, and leaves one of these calls.
+            if Value.self == String.self { return nextString(of: property).map { unsafeBitCast($0, to: Value.self) } }
+            if Value.self == Int.self { return nextInteger(of: property).map { unsafeBitCast($0, to: Value.self) } }
+            if Value.self == Double.self { return nextDouble(of: property).map { unsafeBitCast($0, to: Value.self) } }
+            if Value.self == Bool.self { return nextBool(of: property).map { unsafeBitCast($0, to: Value.self) } }
+        }
+        guard let text = nextText(of: property), property.isPlain, let read = property.codec.read(text, &log),
+            log.isClean
+        else { return nil }
+        return read
+    }
+
     /// Returns the member of a property in the text that is being read.
     @usableFromInline
-    func nextText(of property: AnyProperty) -> TextElement? {
-        plan.next(named: property.memberNames).map(TextElement.init)
-    }
+    func nextText(of property: AnyProperty) -> TextElement? { plan.next(of: property).map(TextElement.init) }
+
+    @usableFromInline
+    func nextString(of property: AnyProperty) -> String? { plan.next(of: property).flatMap(String.init(text:)) }
+
+    @usableFromInline
+    func nextInteger(of property: AnyProperty) -> Int? { plan.next(of: property).flatMap(Int.init(text:)) }
+
+    @usableFromInline
+    func nextDouble(of property: AnyProperty) -> Double? { plan.next(of: property).flatMap(Double.init(text:)) }
+
+    @usableFromInline
+    func nextBool(of property: AnyProperty) -> Bool? { plan.next(of: property).flatMap(Bool.init(text:)) }
 
     /// Reads a value again after the fast path, whose repairs lack the path.
     @usableFromInline

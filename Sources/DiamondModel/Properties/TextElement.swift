@@ -7,7 +7,7 @@ struct TextElement {
     let element: JSONElement
 
     var isNull: Bool { element.kind == .null }
-    var value: JSONValue { element.value() }
+    @usableFromInline var value: JSONValue { element.value() }
 
     /// Returns the elements of an array; `nil` if one of them may need repairs, and for other values.
     func elements<Value>(by codec: Codec<Value>) -> [Value]? {
