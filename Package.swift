@@ -316,6 +316,11 @@ let package = Package(
             path: "Tests/DiamondTable"
         ),
         .testTarget(
+            name: "DiamondPostgresTests",
+            dependencies: ["Diamond", "DiamondPostgres", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting"],
+            path: "Tests/DiamondPostgres"
+        ),
+        .testTarget(
             name: "DiamondCurlCommandTests",
             dependencies: [
                 "Diamond", "DiamondCurlCommand", "DiamondTestSupport",

@@ -1,0 +1,133 @@
+#if Postgres && canImport(CDiamondPostgres)
+import Diamond
+import DiamondPostgres
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@Suite("The queue on PostgreSQL", .limit(minutes: 5)) struct PostgresReplayStorageTests {
+    @Test(arguments: ReplayStorageSuite.Check.all)
+    func `PostgreSQL keeps the contract`(_ check: ReplayStorageSuite.Check) async {
+        #expect(await ReplayStorageSuite { try await PostgresPlace() }.failure(of: check) == nil)
+    }
+
+    @Test func `a lost listener is replaced, and work goes on meanwhile`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let other = try await place.storage()
+        let notes = Guarded(0)
+        let watch = storage.watch(.jobs) { notes.withLock { $0 += 1 } }
+        await untilTrue { notes.withLock { $0 > 0 } }
+        try await PostgresServer.terminate("diamond watch", of: place.address)
+        let before = notes.withLock { $0 }
+        _ = try await PostgresPlace.add(1, keys: 1, to: other)
+        // The new listener reports its beginning, because it may have missed something.
+        await untilTrue { notes.withLock { $0 > before } }
+        #expect(try storage.counts()[.ready] == 1)
+        #expect(!watch.reportsChanges)
+    }
+
+    @Test func `an owner is dead a second after its session has ended, however long its lease`() async throws {
+        let place = try await PostgresPlace()
+        let (dying, living) = (try await place.storage(), try await place.storage())
+        let ids = try await PostgresPlace.add(3, keys: 1, to: living)
+        let program = ReplayOwnerRecord.Program(process: 1, name: "test")
+        let lost = try await dying.register(program, lease: 3_600_000)
+        #expect(try await dying.claim(3, ReplaySelection(), by: lost)?.jobs.map(\.id) == [ids[0]])
+        let me = try await living.register(program, lease: 3_600_000)
+        #expect(try await living.owners().allSatisfy { !$0.isDead })
+        // The end of its process closes its connections.
+        dying.abandon(lost)
+        let start = ContinuousClock.now
+        var dead: [ReplayOwnerRecord] = []
+        while dead.isEmpty { dead = try await living.owners().filter(\.isDead) }
+        #expect(try await living.rescue(dead, by: me).owners == 1)
+        #expect(try await living.claim(3, ReplaySelection(), by: me)?.jobs.map(\.id) == [ids[0]])
+        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(try await dying.claim(1, ReplaySelection(), by: lost) == nil)
+    }
+
+    @Test func `an owner whose session was cut takes its lock again, and keeps its jobs`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        _ = try await storage.register(.init(process: 1, name: "test"), lease: 3_600_000)
+        try await PostgresServer.terminate("diamond owner", of: place.address)
+        for _ in 0..<5 { #expect(try await storage.owners().allSatisfy { !$0.isDead }) }
+    }
+
+    @Test func `two processes whose wall clocks differ by an hour agree on times`() async throws {
+        let place = try await PostgresPlace()
+        let (one, two) = (try await place.storage(), try await place.storage())
+        // Neither reads its wall clock for a time that both see.
+        let difference = try abs(one.moment().time.rawValue - two.moment().time.rawValue)
+        #expect(difference < 1_000)
+        let owner = try await one.register(.init(process: 1, name: "test"), lease: 60_000)
+        #expect(try await two.owners().first { $0.id == owner }?.isDead == false)
+    }
+
+    @Test func `a schema of a newer version is refused`() async throws {
+        let place = try await PostgresPlace()
+        let pool = PostgresPool(place.address, size: 1)
+        _ = try await place.storage()
+        try await pool.transaction { (connection) throws(PostgresError) in
+            try connection.run("UPDATE diamond.version SET number = 99")
+        }
+        let error = await #expect(throws: ReplayError.self) { _ = try await place.storage() }
+        #expect(error?.code == .newerStore)
+        pool.close()
+    }
+
+    @Test func `processes that start together create the tables once`() async throws {
+        let place = try await PostgresPlace()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask { _ = try await place.storage() } }
+            try await group.waitForAll()
+        }
+        #expect(try await place.storage().counts().values.allSatisfy { $0 == 0 })
+    }
+
+    @Test func `jobs with one unique name that are added at the same time are one job`() async throws {
+        let place = try await PostgresPlace()
+        let (one, two) = (try await place.storage(), try await place.storage())
+        let ids = try await withThrowingTaskGroup(of: [ReplayJob.ID?].self) { group in
+            for storage in [one, two, one, two, one, two] {
+                group.addTask {
+                    let entry = ReplayEntry([try PostgresPlace.draft("a", unique: "n")], maximumCount: 100)
+                    return try await storage.enqueue(entry, isWanted: nil).ids
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(ids).count == 1)
+        #expect(try one.count(ReplayFilter()) == 1)
+    }
+
+    @Test func `jobs are sent in order while another program holds a snapshot, and the tables stay right`() async throws
+    {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let pool = PostgresPool(place.address, size: 1)
+        let count = 1_000
+        let ids = try await PostgresPlace.add(count, keys: 50, to: storage)
+        let (isHeld, isDone) = (Guarded(false), Guarded(false))
+        async let holding: Void = pool.run(within: .seconds(120)) { (connection) throws(PostgresError) in
+            try connection.transaction { (connection) throws(PostgresError) in
+                try connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0")
+                _ = try connection.rows("SELECT count(*) FROM job")
+                isHeld.withLock { $0 = true }
+                while !isDone.withLock({ $0 }) { usleep(10_000) }
+            }
+        }
+        await untilTrue { isHeld.withLock { $0 } }
+        let sent = try await PostgresPlace.sendAll(count, by: storage)
+        isDone.withLock { $0 = true }
+        try await holding
+        #expect(sent.sorted() == ids)
+        #expect(try await storage.check() == [])
+        pool.close()
+    }
+}
+#endif
