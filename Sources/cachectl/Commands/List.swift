@@ -90,8 +90,6 @@ struct List: ParsableCommand {
     }
 }
 
-extension CacheOrder: ExpressibleByArgument {}
-
 extension CacheListing {
     /// Returns the URL as it was sent: byte for byte, if a proxy has forwarded it so.
     func url(in cache: Cache) throws(CacheError) -> String {

@@ -23,4 +23,6 @@ extension ReplayState: ExpressibleByArgument {
 }
 
 extension ReplayPolicy.Uniqueness: ExpressibleByArgument {}
+
+extension CacheOrder: ExpressibleByArgument {}
 #endif
