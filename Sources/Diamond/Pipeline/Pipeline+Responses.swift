@@ -5,7 +5,6 @@ import HTTPTypes
 extension Pipeline {
     /// Returns a response as the caller gets it. It is transformed first, so that a response from a server and one from
     /// the cache are validated and decoded alike.
-    @inline(never)
     func handled(_ response: Response, by caller: Caller) async throws(ConnectionError) -> Response {
         var response = response
         response.facts.decoder = exchangeEnvironment.decoder
