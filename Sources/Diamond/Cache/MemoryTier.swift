@@ -48,6 +48,9 @@ final class MemoryTier: Sendable {
         }
     }
 
+    /// The maximum bytes of a part: no larger entry is stored.
+    var partCapacity: Int { capacity / Self.partCount }
+
     /// The current bytes.
     var cost: Int { parts.reduce(0) { $0 + $1.withLock { $0.slots.cost } } }
 

@@ -17,12 +17,22 @@ package protocol GatewayClient: Sendable {
 
     /// Receives the next piece of the body. The transfer waits until this returns.
     func write(_ piece: Data) async throws
+
+    /// Receives the rest of a stored body, which it reads as fast as it passes the bytes on.
+    ///
+    /// - Throws: ``CacheError`` if the body cannot be read. Any other error means that the client has left.
+    func write(rest reader: BodyReader) async throws
 }
 
 extension GatewayClient {
     package var hasSentBody: Bool { true }
 
     package func receive(_ interim: InterimResponse) {}
+
+    package func write(rest reader: BodyReader) async throws {
+        var reader = reader
+        while let piece = try reader.next() { try await write(piece) }
+    }
 }
 
 /// Passes a response to the client of a gateway. If the client leaves while the response is stored, the rest is
@@ -109,6 +119,12 @@ final class GatewaySink: BodySink {
         state.withLock { $0.last = piece }
     }
 
+    func append(rest reader: BodyReader) async throws {
+        do { try await client.write(rest: reader) } catch let error as CacheError { throw error } catch {
+            throw TransportError(clientHasLeft: error)
+        }
+    }
+
     func complete() { state.withLock { $0.isComplete = true } }
 
     /// Passes on the held-back head and bytes.
@@ -130,8 +146,13 @@ final class GatewaySink: BodySink {
                 return state.hasLeft
             }
             guard !isForCacheAlone else { return }
-            throw TransportError(
-                .cancelled, "the client of the gateway has left", serverMayHaveActed: true, cause: error)
+            throw TransportError(clientHasLeft: error)
         }
+    }
+}
+
+extension TransportError {
+    fileprivate init(clientHasLeft error: any Error) {
+        self.init(.cancelled, "the client of the gateway has left", serverMayHaveActed: true, cause: error)
     }
 }

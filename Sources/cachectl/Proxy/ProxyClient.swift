@@ -88,9 +88,38 @@ actor ProxyClient: GatewayClient {
         record.bytes += piece.count
         var rest = piece
         while !rest.isEmpty {
-            try await write(response.bytes(ofBody: rest.prefix(Self.pieceSize)))
+            try await write(response.bytes(ofBody: ByteBuffer(bytes: rest.prefix(Self.pieceSize))))
             rest = rest.dropFirst(Self.pieceSize)
         }
+    }
+
+    /// Writes the rest of a stored body. Each piece is read only when there is room for it.
+    func write(rest reader: BodyReader) async throws {
+        var reader = reader
+        while case .responding(let response, let missing) = state, response.framing != .none, missing != 0 {
+            try Task.checkCancellation()
+            let room = await window.add(upTo: missing ?? .max)
+            let piece: ByteBuffer
+            do { piece = try Self.piece(upTo: room, of: &reader) } catch {
+                window.remove(room)
+                throw error
+            }
+            let bytes = response.bytes(ofBody: piece)
+            window.remove(room - bytes.readableBytes)
+            guard piece.readableBytes > 0 else { return }
+            state = .responding(response, missing: missing.map { $0 - piece.readableBytes })
+            record.bytes += piece.readableBytes
+            try await writeAdded(bytes)
+        }
+    }
+
+    private static func piece(upTo count: Int, of reader: inout BodyReader) throws -> ByteBuffer {
+        var piece = ByteBuffer()
+        piece.reserveCapacity(count)
+        while piece.readableBytes < count,
+            try reader.read(upTo: count - piece.readableBytes, { piece.writeBytes($0) }) > 0
+        {}
+        return piece
     }
 
     /// Ends the response, unless its body is incomplete.

@@ -83,15 +83,13 @@ struct ProxyResponse: Sendable {
         return buffer
     }
 
-    /// Returns the bytes of a piece of the body.
-    func bytes(ofBody piece: Data) -> ByteBuffer {
+    /// Returns the bytes of a piece of the body. An empty piece has none.
+    func bytes(ofBody piece: ByteBuffer) -> ByteBuffer {
+        guard framing == .chunked, piece.readableBytes > 0 else { return piece }
         var buffer = ByteBuffer()
-        guard framing == .chunked else {
-            buffer.writeBytes(piece)
-            return buffer
-        }
-        buffer.writeString(String(piece.count, radix: 16) + "\r\n")
-        buffer.writeBytes(piece)
+        buffer.reserveCapacity(piece.readableBytes + 20)
+        buffer.writeString(String(piece.readableBytes, radix: 16) + "\r\n")
+        buffer.writeImmutableBuffer(piece)
         buffer.writeStaticString("\r\n")
         return buffer
     }

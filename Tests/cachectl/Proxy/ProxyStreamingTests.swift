@@ -60,6 +60,24 @@ import Testing
         #expect(sources == ["network", isStored ? "cache" : "network"])
     }
 
+    /// Together, the clients request 6 GB.
+    @Test func `a large hit to many clients that do not read it, at bounded memory`() async throws {
+        let body = String(repeating: "0123456789", count: 2_000_000)
+        let origin = try ScriptedOrigin { _ in
+            ScriptedOrigin.response("200 OK", "Cache-Control: max-age=600", body: body)
+        }
+        let proxy = try await RunningProxy(origin.base)
+        #expect(try await proxy.send("GET /a").body.utf8.count == body.utf8.count)
+        let request = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        let clients = try (0..<300).map { _ in try proxy.client(sending: request) }
+        // Another client, and then one of these, get all of it.
+        let other = try await proxy.send("GET /a")
+        #expect(other.isHit && other.body == body)
+        #expect(RawAnswer(await clients[0].read()).body == body)
+        #expect(proxy.greatestMemory < 220 << 20)
+        withExtendedLifetime(clients) {}
+    }
+
     @Test func `a large request at flat memory`() async throws {
         let origin = try Self.origin()
         let proxy = try await RunningProxy(origin.base)

@@ -43,9 +43,11 @@ struct BodyChecksums: Sendable {
 
     /// Whether bytes have a checksum, of 8 bytes or, for an old chunk, of 32.
     static func matches(_ chunk: Data, checksum: Data) -> Bool {
-        chunk.withUnsafeBytes { bytes in
-            isOld(checksum) ? Checksum.digest(of: bytes) == checksum : Self.checksum(of: bytes) == checksum
-        }
+        chunk.withUnsafeBytes { matches($0, checksum: checksum) }
+    }
+
+    static func matches(_ chunk: UnsafeRawBufferPointer, checksum: Data) -> Bool {
+        isOld(checksum) ? Checksum.digest(of: chunk) == checksum : Self.checksum(of: chunk) == checksum
     }
 }
 

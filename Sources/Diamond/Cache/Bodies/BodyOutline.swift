@@ -23,6 +23,9 @@ struct BodyOutline: Sendable {
     let isVisited: Bool
 
     var bodySize: Int { sizes.reduce(0, +) }
+
+    /// Whether the chunks are the bytes of the body: neither sealed nor compressed.
+    var isPlain: Bool { keyID == nil && !isCompressed }
 }
 
 extension BodyOutline {

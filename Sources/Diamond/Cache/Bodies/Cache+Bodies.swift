@@ -75,6 +75,27 @@ extension Cache {
         throw dropped(outline)
     }
 
+    /// Passes on a chunk of a body that is neither sealed nor compressed, without a copy. The bytes are valid in `use`.
+    ///
+    /// - Returns: `false` if the entry is gone.
+    /// - Throws: as ``chunk(_:of:)``.
+    func withPlainChunk(
+        _ number: Int, of outline: BodyOutline, _ use: (UnsafeRawBufferPointer) -> Void
+    ) throws(CacheError) -> Bool {
+        let chunk = try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.withChunk(number, of: outline, on: connection) { bytes, isOfSameBody in
+                let sound = bytes.flatMap {
+                    BodyChecksums.matches($0, checksum: outline.checksums[number]) ? $0 : nil
+                }
+                if let sound { use(sound) }
+                return (isSound: sound != nil, isOfSameBody: isOfSameBody)
+            }
+        }
+        guard let chunk, !chunk.isSound else { return chunk != nil }
+        guard chunk.isOfSameBody else { return false }
+        throw dropped(outline)
+    }
+
     /// Drops an entry with a damaged chunk, and returns the error for its reader.
     func dropped(_ outline: BodyOutline) -> CacheError {
         handle(.damaged(reason: "its body's checksum is wrong"), of: outline.key, isPartial: outline.isPartial)

@@ -89,20 +89,40 @@ extension CacheTable {
         let isOfSameBody: Bool
     }
 
-    /// Returns a chunk of an entry in one snapshot with the entry: its id may have passed to another one. `nil` if the
-    /// entry is gone.
+    /// Returns a chunk of an entry; `nil` if the entry is gone.
     static func chunk(
         _ number: Int,
         of outline: BodyOutline,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> StoredChunk? {
+        try withChunk(number, of: outline, on: connection) { bytes, isOfSameBody in
+            StoredChunk(bytes: bytes.map { Data($0) }, isOfSameBody: isOfSameBody)
+        }
+    }
+
+    /// Passes on a chunk of an entry, read in one snapshot with the entry: its id may have passed to another one. The
+    /// bytes are valid in `body`.
+    ///
+    /// - Parameter body: receives the bytes, `nil` if their row is missing, and whether the entry has the body that was
+    ///   looked up.
+    /// - Returns: `nil` if the entry is gone.
+    static func withChunk<Result>(
+        _ number: Int,
+        of outline: BodyOutline,
+        on connection: borrowing SQLiteConnection,
+        _ body: (_ bytes: UnsafeRawBufferPointer?, _ isOfSameBody: Bool) -> Result
+    ) throws(SQLiteError) -> Result? {
         try connection.first(
             """
             SELECT bytes, body_digest = \(outline.digest) FROM entry
                 LEFT JOIN body ON body.id = \(outline.id << chunkBits + Int64(number))
             WHERE entry.id = \(outline.id) AND key = \(outline.key)
             """
-        ) { StoredChunk(bytes: $0.isNull(0) ? nil : $0.data(0), isOfSameBody: $0.int64(1) != 0) }
+        ) { row in
+            let isOfSameBody = row.int64(1) != 0
+            guard !row.isNull(0) else { return body(nil, isOfSameBody) }
+            return row.withBytes(0) { body($0, isOfSameBody) }
+        }
     }
 
     /// Returns the row of an entry and the rows of its body, all in one snapshot. No chunk is read: SQLite finds

@@ -43,7 +43,7 @@ extension CacheLookup {
         try body.check(limit: isForSink ? sink.limit : Transfer.nonSuccessBodyLimit)
         do throws(StoredBodyStream.Failure) {
             // Read before the caller is called, so that an unreadable body has no effect.
-            let first = try body.next()
+            let first = try sink.takesEveryStatus ? body.beginning() : body.next()
             var response = response()
             guard isForSink else {
                 response.body = try body.rest(after: first)
@@ -90,12 +90,25 @@ private struct StoredBodyStream {
 
     mutating func next() throws(Failure) -> Data? {
         guard !Task.isCancelled else { throw .failed(.cancelled) }
-        do throws(CacheError) { return try reader?.next() } catch {
-            report(error)
-            guard sink.isCommitted else { throw .unreadable(error) }
-            let message = "the stored body cannot be read to its end: \(error.message)"
-            throw .failed(ConnectionError(.connectionLost, message, cause: error))
+        do throws(CacheError) { return try reader?.next() } catch { throw unreadable(error) }
+    }
+
+    /// Returns the first bytes for a gateway: fewer than a chunk, because they are in memory as long as a slow client
+    /// does not take them.
+    mutating func beginning() throws(Failure) -> Data? {
+        guard !Task.isCancelled else { throw .failed(.cancelled) }
+        var piece: Data?
+        do throws(CacheError) { _ = try reader?.read(upTo: 64 << 10) { piece = Data($0) } } catch {
+            throw unreadable(error)
         }
+        return piece
+    }
+
+    private func unreadable(_ error: CacheError) -> Failure {
+        report(error)
+        guard sink.isCommitted else { return .unreadable(error) }
+        let message = "the stored body cannot be read to its end: \(error.message)"
+        return .failed(ConnectionError(.connectionLost, message, cause: error))
     }
 
     mutating func rest(after first: Data?) throws(Failure) -> Data {
@@ -104,11 +117,16 @@ private struct StoredBodyStream {
         return body
     }
 
-    mutating func stream(from first: Data?) async throws(Failure) {
-        var piece = first
-        while let bytes = piece {
-            do throws(TransportError) { try await sink.append(bytes) } catch { throw .failed(ConnectionError(error)) }
-            piece = try next()
+    func stream(from first: Data?) async throws(Failure) {
+        do {
+            if let first { try await sink.append(first) }
+            if let reader { try await sink.append(rest: reader) }
+        } catch let error as CacheError {
+            throw unreadable(error)
+        } catch let error as TransportError {
+            throw .failed(ConnectionError(error))
+        } catch {
+            throw .failed(.cancelled)
         }
         sink.complete()
     }

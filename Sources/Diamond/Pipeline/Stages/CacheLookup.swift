@@ -137,19 +137,25 @@ struct CacheLookup: Sendable {
             let reader = try cache.bodyReader(
                 identity.key, request: identity.canonicalForm, url: identity.knownURL)
             guard let reader, reader.stored.isOf(kind) else { return nil }
-            // The responses that a gateway has stored are on disk only. The next request finds a small body in memory.
-            if sink.takesEveryStatus, reader.stored.sizeElsewhere > 0, reader.count <= Self.memoryLimit {
-                _ = cache.find(identity, for: kind)
-            }
-            return StoredCandidate(reader.stored, of: identity, reader: .some(reader))
+            return candidate(of: identity, with: reader, for: sink, in: cache)
         } catch {
             report(error)
             return nil
         }
     }
 
-    /// The maximum number of bytes of a body that a gateway reads into memory.
-    private static let memoryLimit = 64 << 10
+    /// The responses that a gateway has stored are on disk only. It reads a body into memory, where the next request
+    /// finds it, if that takes an eighth of a part of the memory tier at most.
+    private func candidate(
+        of identity: ResolvedRequest.Identity, with reader: BodyReader, for sink: any BodySink, in cache: Cache
+    ) -> StoredCandidate {
+        let known = StoredCandidate(reader.stored, of: identity, reader: .some(reader))
+        guard sink.takesEveryStatus, reader.isOnDisk, reader.count <= cache.memory.partCapacity / 8,
+            let whole = cache.find(identity, for: kind)
+        else { return known }
+        let reader = BodyReader(whole)
+        return StoredCandidate(reader.stored, of: identity, reader: .some(reader))
+    }
 
     /// Reports a failure of the cache, except those that are expected: an entry was erased, replaced or, as reported
     /// then, damaged, or a body exceeds the store's bound.

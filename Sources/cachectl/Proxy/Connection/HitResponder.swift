@@ -13,9 +13,9 @@ struct ResponsePiece: Sendable {
 }
 
 /// Answers requests on the connection's event loop if fresh responses to them are in memory. A change to a task and
-/// back would take longer than such an answer. Larger bodies than ``WriteBudget/responseLimit``, and those on disk, are
-/// left to the task: it writes them in pieces, reads the disk without holding up other connections of the loop, and the
-/// change is a small part of their time.
+/// back would take longer than such an answer. Larger bodies than ``WriteBudget/window``, and those on disk, are left
+/// to the task: it writes them in pieces, reads the disk without holding up other connections of the loop, and the
+/// changes are a small part of their time.
 ///
 /// It passes every other request on to the task that serves the connection, and all that follow until the task has
 /// answered: responses have the order of their requests (RFC 9112 section 9.3.2). It belongs to the connection's event
@@ -150,7 +150,7 @@ final class HitResponder: ChannelDuplexHandler {
         guard let request = try? ProxyRequest(head, site: proxy.site), request.content == .none, request.keepsAlive,
             !request.hasLooped,
             let stored = proxy.engine.responseInMemory(
-                to: proxy.request(request), bodyLimit: proxy.budget.responseLimit)
+                to: proxy.request(request), bodyLimit: proxy.budget.window)
         else { return nil }
         let response = ProxyResponse(
             stored, to: request, of: proxy.site, isWhole: true, keepsAlive: true, now: proxy.now())

@@ -34,6 +34,15 @@ final class WriteWindow: Sendable {
         budget.add(count)
     }
 
+    /// Adds bytes to write, as many as a piece may have, and waits until they fit.
+    ///
+    /// - Returns: the number of bytes.
+    func add(upTo count: Int) async -> Int {
+        let count = min(count, budget.pieceSize)
+        await add(count)
+        return count
+    }
+
     /// Removes bytes that were written, or will never be.
     func remove(_ count: Int) {
         budget.add(-count)
@@ -72,14 +81,26 @@ final class WriteWindow: Sendable {
 }
 
 /// The bytes that all connections together have waiting for their clients.
+///
+/// Each connection may have an eighth of the bytes that are left (Choudhury and Hahne, "Dynamic queue length
+/// thresholds", 1998). So windows shrink evenly when many clients read slowly, and are large for a few.
 final class WriteBudget: Sendable {
     private static let total = 64 << 20
-    /// The maximum number of waiting bytes of a connection.
-    private static let window = 1 << 20
+    /// The largest window of a connection. With larger ones, the bytes of some dozen connections no longer fit into the
+    /// caches of a processor before they reach the socket.
+    private static let largest = 256 << 10
     /// The number of waiting bytes that a connection may have even if the total is used up.
     static let minimum = 64 << 10
 
     private let pending = Atomic(0)
+
+    /// The maximum number of waiting bytes of a connection, which is also the size of the largest body that one without
+    /// waiting bytes may write at once.
+    var window: Int { min(Self.largest, max(Self.minimum, (Self.total - pending.load(ordering: .relaxed)) / 8)) }
+
+    /// The number of bytes of a piece: a stored chunk if two fit into the window, so that one is on its way while the
+    /// other is read; otherwise half a chunk.
+    var pieceSize: Int { window < Self.largest ? Self.minimum : Self.largest / 2 }
 
     /// Whether a connection may have more bytes waiting.
     ///
@@ -87,14 +108,7 @@ final class WriteBudget: Sendable {
     ///   - count: the number of bytes to add.
     ///   - own: the number of waiting bytes of the connection.
     func allows(_ count: Int, above own: Int) -> Bool {
-        guard own > 0, own + count > Self.minimum else { return true }
-        return own + count <= Self.window && pending.load(ordering: .relaxed) + count <= Self.total
-    }
-
-    /// The size of the largest body that a connection without waiting bytes may write at once. The more bytes wait for
-    /// slow clients, the smaller it is.
-    var responseLimit: Int {
-        max(Self.minimum, min(Self.window, Self.total - pending.load(ordering: .relaxed)))
+        own == 0 || own + count <= window
     }
 
     func add(_ count: Int) { pending.add(count, ordering: .relaxed) }

@@ -26,6 +26,46 @@ import Testing
         }
     }
 
+    @Test(arguments: [(0, false), (32 << 20, false), (0, true)])
+    func `a body and its parts are read in pieces of any size, and on by chunks`(memory: Int, isSealed: Bool)
+        async throws
+    {
+        let store = BodyStore(isSealed: isSealed)
+        let cache = try store.open(memory: memory)
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        let whole = try #require(try cache.bodyReader(entry.key, request: entry.request))
+        for limit in [50_000, 64 << 10, CacheTable.chunkSize, 200_000] {
+            for part in [0..<body.count, 100_000..<700_000, 131_072..<131_073] {
+                var reader = part.count == body.count ? whole : whole.reading(part)
+                #expect(try reader.pieces(upTo: limit) == body[part], "\(limit), \(part)")
+                #expect(try reader.next() == nil)
+            }
+            var reader = whole
+            let beginning = try reader.pieces(upTo: limit, count: 2)
+            #expect(try beginning + reader.rest() == body, "\(limit)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a piece of a damaged chunk is not read, and the entry is deleted`(isSealed: Bool) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        try store.temporary.execute(
+            "UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id = (SELECT id << 20 | 1 FROM entry)")
+        var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+        #expect(try reader.pieces(upTo: 64 << 10, count: 2).count == CacheTable.chunkSize)
+        var bytes = Data()
+        #expect(throws: CacheError.self) { try reader.read(upTo: 64 << 10) { bytes += $0 } }
+        #expect(bytes.isEmpty && store.events.dropped.count == 1)
+        await cache.flush()
+        #expect(throws: CacheError.entryGone) { try reader.read(upTo: 64 << 10) { bytes += $0 } }
+    }
+
     @Test func `a body is not found where nothing is stored, or for another request`() async throws {
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: body)
@@ -122,5 +162,14 @@ import Testing
         _ = try cache.read(entry)
         await cache.flush()
         #expect(try store.temporary.rows("entry WHERE is_visited = 1") == 1)
+    }
+}
+
+extension BodyReader {
+    /// Returns the bytes of pieces: of `count` of them, or up to the end.
+    fileprivate mutating func pieces(upTo limit: Int, count: Int = .max) throws -> Data {
+        var (bytes, number) = (Data(), 0)
+        while number < count, try read(upTo: limit, { bytes += $0 }) > 0 { number += 1 }
+        return bytes
     }
 }

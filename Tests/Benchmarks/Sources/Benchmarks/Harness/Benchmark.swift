@@ -60,7 +60,7 @@ struct Benchmark: Sendable {
     static let all =
         diskGets + uncheckedDiskGets + stores + memoryHits + [eviction] + pauses + readers + millions + growth + sealed
         + bodies + compressed + queues + queuePeers + transfers + handedTransfers + sessions + appRequests + engines
-        + firstRequests + [latency] + operations + keys + texts + models + modelPeers + collections + [proxyHit]
+        + firstRequests + [latency] + operations + keys + texts + models + modelPeers + collections + proxyHits
         + pythonPeers
 
     func run() async throws -> Figure {

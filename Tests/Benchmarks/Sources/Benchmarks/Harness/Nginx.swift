@@ -1,10 +1,26 @@
 import Foundation
 
-/// nginx with one worker, persistent connections and one file of 1 KiB, on a free port of this machine.
+/// nginx with one worker, persistent connections and files of some sizes, on a free port of this machine.
 ///
 /// It ends with ``stop()``, or with this program: its parent is a shell that reads from a pipe of this program.
 struct Nginx {
+    /// The size of the file that most benchmarks request.
     static let bodySize = 1024
+
+    /// A file.
+    enum File: String, CaseIterable {
+        case oneKiB = "cities.json"
+        case hundredKiB = "countries.json"
+        case tenMiB = "planet.json"
+
+        var size: Int {
+            switch self {
+            case .oneKiB: Nginx.bodySize
+            case .hundredKiB: 100 << 10
+            case .tenMiB: 10 << 20
+            }
+        }
+    }
 
     private let shell = Process()
     private let lifeline = Pipe()
@@ -20,8 +36,12 @@ struct Nginx {
     /// The URL of the same file with a lifetime of an hour.
     var freshURL: String { "\(origin)/fresh/cities.json" }
 
-    /// The URL of the same file through the cache of nginx.
-    var cachedURL: String { "\(origin)/cached/cities.json" }
+    /// The URL of a file through the cache of nginx.
+    ///
+    /// - Parameter isSentByKernel: whether the kernel sends the file (`sendfile`), which nginx does not by default.
+    func cachedURL(of file: File, isSentByKernel: Bool = false) -> String {
+        "\(origin)/\(isSentByKernel ? "sent" : "cached")/\(file.rawValue)"
+    }
 
     /// Returns the id of the worker's process.
     func worker() throws -> Int32 {
@@ -47,7 +67,9 @@ struct Nginx {
         self.directory = directory
         port = try FreePort.find()
         try Self.configuration(port).write(to: directory.appendingPathComponent("nginx.conf"))
-        try Self.document.write(to: directory.appendingPathComponent("cities.json"))
+        for file in File.allCases {
+            try Self.document(of: file.size).write(to: directory.appendingPathComponent(file.rawValue))
+        }
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", Self.script, "sh", directory.path]
         shell.environment = ["PATH": "/usr/sbin:/usr/local/sbin:/opt/homebrew/bin:/usr/bin:/bin"]
@@ -94,10 +116,15 @@ struct Nginx {
                 server {
                     listen 127.0.0.1:\(port);
                     root .;
-                    location = /fresh/cities.json { alias cities.json; add_header Cache-Control max-age=3600; }
-                    location = /cached/cities.json {
-                        proxy_pass http://127.0.0.1:\(port)/fresh/cities.json;
+                    location /fresh/ { alias ./; add_header Cache-Control max-age=3600; }
+                    location /cached/ {
+                        proxy_pass http://127.0.0.1:\(port)/fresh/;
                         proxy_cache cities;
+                    }
+                    location /sent/ {
+                        proxy_pass http://127.0.0.1:\(port)/fresh/;
+                        proxy_cache cities;
+                        sendfile on;
                     }
                 }
             }
@@ -105,10 +132,10 @@ struct Nginx {
             """.utf8)
     }
 
-    /// JSON of ``bodySize`` bytes.
-    private static var document: Data {
+    /// Returns JSON of a number of bytes.
+    private static func document(of size: Int) -> Data {
         let start = #"{"name":"Berlin","country":"DE","population":3426354,"notes":""#
-        let filler = String(repeating: "x", count: bodySize - start.utf8.count - 2)
+        let filler = String(repeating: "x", count: size - start.utf8.count - 2)
         return Data((start + filler + "\"}").utf8)
     }
 }

@@ -1,45 +1,53 @@
 import Foundation
 
 extension Benchmark {
-    static let proxyHit = Benchmark(
-        name: "proxy-hit",
-        method: """
-            hits of 1 KiB a second of processor time through cachectl proxy, to those of nginx's proxy_cache with one \
-            worker; \(ProxyHits.width) connections of wrk
-            """,
-        unit: "x nginx",
-        target: .atLeast(0.5),
-        measuring: {
-            try await Nginx.with { nginx in
-                let proxy = try CachectlProxy(for: nginx)
-                defer { proxy.stop() }
-                return try ProxyHits(nginx: nginx, proxy: proxy).measurement()
+    static let proxyHits = [
+        ("proxy-hit", Nginx.File.oneKiB), ("proxy-hit-100k", .hundredKiB), ("proxy-hit-10m", .tenMiB),
+    ]
+    .map { name, file in
+        Benchmark(
+            name: name,
+            method: """
+                hits of \(file.size >> 10) KiB a second of processor time through cachectl proxy, to those of \
+                nginx's proxy_cache with one worker and without sendfile; \(ProxyHits.width) connections of wrk
+                """,
+            unit: "x nginx",
+            target: .atLeast(0.5),
+            measuring: {
+                try await Nginx.with { nginx in
+                    let proxy = try CachectlProxy(for: nginx, file)
+                    defer { proxy.stop() }
+                    return try ProxyHits(nginx: nginx, proxy: proxy, file: file).measurement()
+                }
             }
-        }
-    )
+        )
+    }
 }
 
 /// Hits through two caching proxies in front of one server, in interleaved rounds.
 private struct ProxyHits {
-    static let width = 32
+    static let width = 64
     private static let rounds = 5
 
     let nginx: Nginx
     let proxy: CachectlProxy
+    let file: Nginx.File
 
     func measurement() throws -> Benchmark.Measurement {
         let peer = try nginx.worker()
+        let servers = [
+            ("cachectl proxy", proxy.url, proxy.process), ("nginx", nginx.cachedURL(of: file), peer),
+            ("nginx with sendfile", nginx.cachedURL(of: file, isSentByKernel: true), peer),
+        ]
         // The first requests are misses.
-        for (url, process) in [(proxy.url, proxy.process), (nginx.cachedURL, peer)] { _ = try hits(url, process) }
-        var ours: [Double] = []
-        var theirs: [Double] = []
+        for (_, url, process) in servers { _ = try hits(url, process) }
+        var results = servers.map { _ in [Double]() }
         for _ in 0..<Self.rounds {
-            ours.append(try hits(proxy.url, proxy.process))
-            theirs.append(try hits(nginx.cachedURL, peer))
+            for (index, (_, url, process)) in servers.enumerated() { results[index].append(try hits(url, process)) }
         }
-        let ratios = zip(ours, theirs).map { $0 / $1 }
-        let notes = [("cachectl proxy", ours), ("nginx", theirs)].map { name, hits in
-            "\(name): \(Int(hits.median)) hits a second of processor time"
+        let ratios = zip(results[0], results[1]).map { $0 / $1 }
+        let notes = zip(servers, results).map { server, hits in
+            "\(server.0): \(Int(hits.median)) hits a second of processor time"
         }
         return Benchmark.Measurement(value: ratios.median, notes: notes)
     }
@@ -94,7 +102,7 @@ private struct CachectlProxy {
     private let tool = Process()
     private let store: URL
 
-    init(for nginx: Nginx) throws {
+    init(for nginx: Nginx, _ file: Nginx.File) throws {
         let built = URL(fileURLWithPath: #filePath)
             .appendingPathComponent("../../../../../../.build/release/cachectl").standardizedFileURL.path
         let path = ProcessInfo.processInfo.environment["DIAMOND_CACHECTL"] ?? built
@@ -103,7 +111,7 @@ private struct CachectlProxy {
         }
         store = try Scratch.make()
         let port = try FreePort.find()
-        url = "http://127.0.0.1:\(port)/fresh/cities.json"
+        url = "http://127.0.0.1:\(port)/fresh/\(file.rawValue)"
         let errors = Pipe()
         tool.executableURL = URL(fileURLWithPath: path)
         tool.arguments = [
