@@ -1,6 +1,7 @@
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
+import Testing
 
 @testable import Diamond
 @testable import DiamondSQLite
@@ -26,7 +27,8 @@ extension Shell {
     /// The same, where what is in the file then counts as written.
     func rewriteQueue(_ sql: String) throws {
         try damageQueue(sql)
-        try queue().database.write { (connection) throws(SQLiteError) in
+        let storage = try #require(try queue().storage as? SQLiteReplayStorage)
+        try storage.database.write { (connection) throws(SQLiteError) in
             for id in try ReplayTable.ids(after: 0, on: connection) {
                 guard let row = try ReplayTable.storedRow(id, on: connection)?.row else { continue }
                 try connection.execute("UPDATE job SET checksum = \(row.checksum) WHERE id = \(id)")
