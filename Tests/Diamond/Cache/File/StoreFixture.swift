@@ -60,7 +60,7 @@ enum StoreFixture {
         for entry in try sealed() { sealing.store(entry) }
         await sealing.flush()
         // Into one file, without the log.
-        sealing.file.database.emptyLog()
+        try sealing.file.database.emptyLog()
     }
 
     /// Puts a copy of a version's file into a store.
