@@ -19,10 +19,23 @@ extension Cache {
 
     /// Returns at most two of the entries whose keys begin with some hexadecimal digits.
     package func list(beginning digits: String) throws(CacheError) -> [CacheListing] {
-        let file = try file
+        guard let file = sqlite?.file else { return try listAll(beginning: digits.lowercased()) }
         return try file.read { (connection) throws(SQLiteError) in
             try file.opened(CacheTable.list(beginning: digits, on: connection), on: connection)
         }
+    }
+
+    // A server has no order of keys.
+    private func listAll(beginning digits: String) throws(CacheError) -> [CacheListing] {
+        var found: [CacheListing] = []
+        var cursor: CacheCursor?
+        while found.count < 2 {
+            let page = try storage.listings([], by: .newest, after: cursor, limit: 1000)
+            guard let last = page.last else { break }
+            found += page.filter { $0.key.description.hasPrefix(digits) }
+            cursor = CacheCursor(after: last, by: .newest)
+        }
+        return Array(found.prefix(2))
     }
 
     /// Returns the canonical form of an entry's request; `nil` if there is no entry, or it is sealed and cannot be
@@ -34,10 +47,7 @@ extension Cache {
     /// Returns the reason why this program cannot read the sound entry of a key; `nil` if the entry is damaged, or can
     /// be read.
     package func lockReason(of key: RequestKey, request: [UInt8]) throws(CacheError) -> String? {
-        let file = try file
-        let finding = try file.read { (connection) throws(SQLiteError) in
-            try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
-        }
+        let finding = try finding(of: key, request: request)
         guard case .locked(let lock) = finding else { return nil }
         return lock.message
     }

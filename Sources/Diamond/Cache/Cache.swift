@@ -207,21 +207,23 @@ public final class Cache: Sendable {
 
     /// Returns the sound response that the storage has under a key. The calling thread waits, if it is on a server.
     package func findOnDisk(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> StoredResponse? {
-        let finding: CacheTable.LookupResult
-        if let file = sqlite?.file {
-            finding = try file.read { (connection) throws(SQLiteError) in
-                try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
-            }
-        } else {
-            let record = try storage.records(under: key, bodyLimit: .max).first { $0.key == key }
-            finding = record.map { storage.coding.opened($0, for: request) } ?? .nothing
-        }
+        let finding = try finding(of: key, request: request)
         if case .entry(let stored, let isVisited) = finding {
             if !isVisited { writer.visit(key) }
             return stored
         }
         handle(finding, of: key)
         return nil
+    }
+
+    func finding(of key: RequestKey, request: [UInt8]) throws(CacheError) -> CacheTable.LookupResult {
+        guard let file = sqlite?.file else {
+            let record = try storage.records(under: key, bodyLimit: .max).first { $0.key == key }
+            return record.map { storage.coding.opened($0, for: request) } ?? .nothing
+        }
+        return try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
+        }
     }
 
     /// Drops a damaged entry, and reports a locked one once.

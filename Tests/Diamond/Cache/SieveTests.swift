@@ -104,7 +104,7 @@ import Testing
         while evictingFirst, eviction.count == 0, !eviction.isExhausted {
             eviction = try CacheTable.evictUnvisited(excess: 1, on: connection)
         }
-        try CacheTable.store(entry, on: connection)
+        _ = try CacheTable.store(CacheRecord(entry), on: connection)
     }
 
     private static func prefixes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<Int64> {

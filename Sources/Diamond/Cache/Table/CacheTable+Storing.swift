@@ -3,14 +3,6 @@ import Foundation
 
 /// Writing entries.
 extension CacheTable {
-    /// Stores an entry in clear, uncompressed.
-    ///
-    /// - Returns: the row's id; `nil` if a newer response was stored since the request was sent.
-    @discardableResult
-    static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
-        try store(entry, BodyRows(entry.stored.body), on: connection)
-    }
-
     /// Whether the whole entry of a key was stored after the request of another response was sent, and is newer.
     static func hasNewer(
         than entry: CacheEntry, on connection: borrowing SQLiteConnection
