@@ -36,8 +36,13 @@ enum PostgresMigration {
     }
 
     private static func version(on connection: PostgresConnection) throws(PostgresError) -> Int {
-        let exists = try connection.rows("SELECT to_regclass('diamond.version') IS NOT NULL AS it_exists").first
-        guard exists?.bool("it_exists") == true else { return 0 }
+        // Not by to_regclass: while this transaction has waited for the lock, the session's cache has learned nothing.
+        let tables = try connection.rows(
+            """
+            SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+            WHERE nspname = 'diamond' AND relname = 'version'
+            """)
+        guard tables.count > 0 else { return 0 }
         return Int(try connection.rows("SELECT number FROM diamond.version").first?.int64("number") ?? 0)
     }
 }
