@@ -47,7 +47,7 @@ final class CrossProcessChanges: Sendable {
         self.invalidations = invalidations
         self.uptime = uptime
         let changes = try storage.changes(since: nil)
-        partials = PartialPresence(isPossible: changes.hasParts)
+        partials = PartialPresence(isPossible: storage.isLocal)
         state = Guarded(State(changes))
         invalidations.knownChange = changes.position
         ownInterval = storage.isLocal ? Self.interval : Self.interval / 2

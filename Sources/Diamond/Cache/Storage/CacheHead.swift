@@ -30,7 +30,7 @@ struct CacheHead {
         let texts = [
             entry.url, entry.method, record.seal.map { "+" + $0 } ?? "", entry.identity.map { "+" + $0 } ?? "",
         ]
-        for text in texts + record.names { data.append(sized: Data(text.utf8)) }
+        for text in texts + record.names.sorted() { data.append(sized: Data(text.utf8)) }
         return data + data.withUnsafeBytes { BodyChecksums.checksum(of: $0) }
     }
 

@@ -26,7 +26,7 @@ import Testing
                 let read = try #require(CacheRecord(head: record.head, isStale: false, chunks: record.chunks))
                 #expect(read.head == record.head)
                 #expect(read.version == record.version)
-                #expect(read.names == record.names)
+                #expect(read.names == record.names.sorted())
                 #expect(read.requestKey == record.requestKey)
                 #expect(read.entry.identity == identity)
                 #expect(read.entry.stored.headerBlock == record.entry.stored.headerBlock)

@@ -73,11 +73,10 @@ import Testing
             #expect(server.bytes.allSatisfy { $0.firstRange(of: Data(text.utf8)) == nil })
         }
         #expect(try await second.send(request).source == .cache)
+        let listed = try second.cache?.list([.tag("cities"), .url(prefix: "http://h/cit")], by: .url, limit: 9)
+        #expect(listed?.map(\.url) == ["http://h/cities?page=1"])
+        // Its own response replaces the one that it cannot open.
         #expect(try await other.send(request).source == .network)
-        #expect(
-            try second.cache?.list([.tag("cities"), .url(prefix: "http://h/cit")], by: .url, limit: 9).map(\.url) == [
-                "http://h/cities?page=1"
-            ])
         for engine in [first, second, other] { await engine.close() }
     }
 
