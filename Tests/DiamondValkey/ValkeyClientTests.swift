@@ -165,6 +165,30 @@ import Testing
         }
     }
 
+    @Test func `a server is trusted over TLS by the certificates of its address alone`() async throws {
+        let identity = try await TLSServer.Identity()
+        let port = Int.random(in: 20_000..<60_000)
+        let server = try await ValkeyServer([
+            "--tls-port", "\(port)", "--tls-cert-file", identity.certificate.path, "--tls-key-file",
+            identity.privateKey.path, "--tls-ca-cert-file", identity.certificate.path, "--tls-auth-clients", "no",
+        ])
+        for host in ["127.0.0.1", "localhost"] {
+            let url = "valkeys://\(host):\(port)"
+            let right = try ValkeyEvents().client("\(url)?ca=\(identity.certificate.path)")
+            let wrong = try ValkeyEvents().client(url)
+            #expect(try await right.values(of: ["a"], isTracked: true) == [nil])
+            let error = await #expect(throws: ValkeyError.self) { try await wrong.values(of: ["a"], isTracked: true) }
+            #expect(error?.code == .unreachable)
+            right.close()
+            wrong.close()
+        }
+        let error = #expect(throws: ValkeyError.self) {
+            try ValkeyEvents().client("valkeys://h?ca=\(identity.certificate.path).missing")
+        }
+        #expect(error?.code == .badAddress)
+        withExtendedLifetime(server) {}
+    }
+
     @Test func `a server without memory refuses writes, and answers reads`() async throws {
         let server = try await ValkeyServer(["--maxmemory", "3mb", "--maxmemory-policy", "noeviction"])
         let client = try ValkeyEvents().client(server.url)
