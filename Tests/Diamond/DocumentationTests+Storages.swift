@@ -19,7 +19,7 @@ extension DocumentationTests {
     func end(_ stored: ReplayRow, _ report: ReplayReport, at now: QueueTime, in table: Table) -> ReplayState? {
         guard stored.state == .running, stored.token == table.claim.token else { return nil }
         var row = stored
-        let failure = row.finish(report, at: now) { code in table.hasFailed(row.id, code) }
+        let failure = row.finish(report, at: now) { code in table.hasFailed(stored.id, code) }
         row.updateState(at: now) { row in table.isHeld(row) }
         table.save(row, failure, row.state == .done ? .finish : .fail)
         return row.state
