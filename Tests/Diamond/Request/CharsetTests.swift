@@ -82,7 +82,7 @@ import Testing
             let data = try #require("{\"name\": \"K\u{f6}ln\"}".data(using: encoding))
             let response = Self.response(type, mark + Array(data))
             #expect(try response.decode(City.self) == City(name: "K\u{f6}ln"))
-            #expect(try response.json() == ["name": "K\u{f6}ln"])
+            #expect(try response.decode(JSONValue.self) == ["name": "K\u{f6}ln"])
         }
     }
 
