@@ -75,7 +75,8 @@ final class LoadFlight: Sendable {
         drop { $0.waiters[waiter.id] = nil }
     }
 
-    /// Runs `body`, which prepares the loaded data, for a caller. Canceling the last caller cancels the load.
+    /// Runs `body`, which prepares the loaded data, for a caller. Canceling the last caller cancels the load. A load that
+    /// replaces this one meanwhile expects the caller.
     ///
     /// - Returns: Whether the caller was canceled.
     nonisolated(nonsending) func preparing(_ body: () async -> Void) async -> Bool {
@@ -107,7 +108,9 @@ final class LoadFlight: Sendable {
             let isWithdrawal = completion.isWithdrawal && !state.isFinal && state.completion?.isWithdrawal == false
             guard state.completion == nil || isWithdrawal else { return ([], nil) }
             state.completion = completion
-            if case .superseded(let next) = completion { next.expect(state.waiters.count + state.expected) }
+            if case .superseded(let next) = completion {
+                next.expect(state.waiters.count + state.expected + state.preparing)
+            }
             return (Array(state.waiters.values), state.task)
         }
         for waiter in waiters { waiter.fulfill(with: completion) }

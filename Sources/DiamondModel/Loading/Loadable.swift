@@ -188,9 +188,9 @@ extension Loadable {
         return flight
     }
 
-    private nonisolated(nonsending) func wait(for flight: LoadFlight) async throws {
+    private nonisolated(nonsending) func wait(for flight: LoadFlight, wasExpected: Bool = false) async throws {
         var flight = flight
-        var completion = await flight.completion()
+        var completion = await flight.completion(wasExpected: wasExpected)
         while case .superseded(let next) = completion {
             flight = next
             completion = await flight.completion(wasExpected: true)
@@ -209,7 +209,7 @@ extension Loadable {
             } else {
                 // It may have been canceled or replaced meanwhile.
                 completion = await flight.completion()
-                if case .superseded(let next) = completion { return try await wait(for: next) }
+                if case .superseded(let next) = completion { return try await wait(for: next, wasExpected: true) }
             }
         }
         switch completion {

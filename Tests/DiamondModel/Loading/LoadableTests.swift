@@ -1,10 +1,11 @@
 import Diamond
-import DiamondModel
 import DiamondSQLite
 import DiamondTestSupport
 import Dispatch
 import Foundation
 import Testing
+
+@testable import DiamondModel
 
 /// An object that is loaded without any request.
 @ModelActor
@@ -367,6 +368,37 @@ private final class Source: Sendable {
         _ = await second.result
         _ = await third.result
         #expect(!forecast.isLoading && source.canceled == 3)
+    }
+
+    @Test func `a load that replaces one whose data is being prepared ends when its last caller is canceled`() async {
+        let (old, new) = (flight(0), flight(1))
+        let preparing = Task {
+            await old.preparing {
+                old.end(.superseded(by: new))
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+        }
+        #expect(await preparing.value)
+        // It was the only caller.
+        #expect(new.isCanceled)
+    }
+
+    @Test func `a load that replaces one whose data is being prepared expects the caller`() async {
+        let (old, new) = (flight(0), flight(1))
+        let isCanceled = await old.preparing {
+            old.end(.superseded(by: new))
+            let other = Task { await new.completion() }
+            other.cancel()
+            _ = await other.value
+        }
+        #expect(!isCanceled && !new.isCanceled)
+        new.end(.loaded("rain"))
+        _ = await new.completion(wasExpected: true)
+        #expect(!new.isCanceled)
+    }
+
+    private func flight(_ time: Int) -> LoadFlight {
+        LoadFlight(Load(), time: time) { [source] in try await source.load(Load()) }
     }
 
     // MARK: The presenter
