@@ -128,11 +128,17 @@ extension CollectionCore {
         }
     }
 
-    /// Ends the application of a page that is not applied to its end. The server has the rows that were applied.
+    /// Ends the application of a page that is not applied to its end. The server has the rows that were applied, but for
+    /// those that the app has removed since: these removals are unsaved. It has the rows no more that the page has
+    /// removed, also if the app has added them again.
     func endApplication() {
         guard let application else { return }
         self.application = nil
-        if application.place == .all { confirmMembership(of: application.models + application.removed) }
+        guard application.place == .all, syncedIDs != nil else { return }
+        let removed = Set(application.removed.flatMap { $0.tracking.ids })
+        syncedIDs?.removeAll(where: removed.contains)
+        confirmMembership(of: application.models.filter { entry(of: $0) != nil })
+        compareSyncedMembers()
     }
 
     private func applyPiece(of application: PageApplication) {

@@ -310,6 +310,28 @@ import Testing
         #expect(notes.core.syncedIDs == notes.allModels.filter { !$0.isNew }.map(\.modelID))
     }
 
+    @Test func `what the app removes and adds between two pieces is unsaved if the load is canceled then`() async throws
+    {
+        let count = 8 * PageApplication.pieceSize
+        let notes = notes { _ in "[]" }
+        let context = try #require(notes.context)
+        try notes.set(Data(Self.text([5_000, 5_001]).utf8))
+        try notes.append(Note())
+        let old = try #require(notes[id: 5_000])
+        let time = context.order.begin()
+        try await notes.core.applyPieces(of: page(Self.text([1] + Array(5_001..<5_001 + count))), of: Load(), at: time)
+        {
+            notes.count < count / 2
+        }
+        try notes.remove(#require(notes[id: 5_001]))
+        try notes.append(old)
+        notes.core.endApplication()
+        context.order.end(time)
+        let synced = try #require(notes.core.syncedIDs)
+        #expect(synced.contains(5_001) && !synced.contains(5_000) && notes.core.hasChangedMembers)
+        #expect(notes[id: 5_001] == nil && notes[id: 5_000] === old)
+    }
+
     @Test func `a next page that is canceled between two pieces is requested again`() async throws {
         let size = 8 * PageApplication.pieceSize
         let notes = notes { call in
