@@ -35,7 +35,13 @@ public struct ObjectMembers: @unchecked Sendable {
     }
 
     /// Returns the members of the object in a member; `nil` for a member of another kind, and if there is none.
-    public func object(at name: String) -> ObjectMembers? { item(named: name).flatMap(ObjectMembers.init) }
+    ///
+    /// - Throws: A ``ModelError`` with the code `malformed` for an object that two readers could read differently.
+    public func object(at name: String) throws -> ObjectMembers? {
+        guard let item = item(named: name) else { return nil }
+        if let fault = item.fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }
+        return ObjectMembers(item)
+    }
 
     func item(named name: String) -> JSONItem? {
         switch storage {

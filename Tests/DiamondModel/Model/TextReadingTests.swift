@@ -58,6 +58,17 @@ import Testing
         _ = token
     }
 
+    @Test func `an object in a member that two readers could read differently is refused`() throws {
+        let response = Response(text: #"{"note":{"id":1,"text":"milk","text":"bread"},"other":[],"nothing":null}"#)
+        let members = try #require(try Note.object(in: response))
+        let error = #expect(throws: ModelError.self) { try members.object(at: "note") }
+        #expect(error?.code == .malformed)
+        #expect(try members.object(at: "other") == nil && members.object(at: "nothing") == nil)
+        #expect(try members.object(at: "absent") == nil)
+        let values = ObjectMembers(members.object)
+        #expect(throws: ModelError.self) { try values.object(at: "note") }
+    }
+
     @Test func `members that no property has are written back`() throws {
         let text = #"{"id":1,"more":{"a":[1.50,"\u00e9"]},"name":"Nara"}"#
         let place = try Locality(json: Data(text.utf8))
