@@ -99,8 +99,10 @@ actor ProxyClient: GatewayClient {
         while case .responding(let response, let missing) = state, response.framing != .none, missing != 0 {
             try Task.checkCancellation()
             let room = await window.add(upTo: missing ?? .max)
-            let piece: ByteBuffer
-            do { piece = try Self.piece(upTo: room, of: &reader) } catch {
+            var piece = ByteBuffer()
+            piece.reserveCapacity(room)
+            // One read, which ends with its chunk: the next one then begins with a chunk, and reads none twice.
+            do { _ = try reader.read(upTo: room) { piece.writeBytes($0) } } catch {
                 window.remove(room)
                 throw error
             }
@@ -111,15 +113,6 @@ actor ProxyClient: GatewayClient {
             record.bytes += piece.readableBytes
             try await writeAdded(bytes)
         }
-    }
-
-    private static func piece(upTo count: Int, of reader: inout BodyReader) throws -> ByteBuffer {
-        var piece = ByteBuffer()
-        piece.reserveCapacity(count)
-        while piece.readableBytes < count,
-            try reader.read(upTo: count - piece.readableBytes, { piece.writeBytes($0) }) > 0
-        {}
-        return piece
     }
 
     /// Ends the response, unless its body is incomplete.
