@@ -87,8 +87,9 @@ extension Response {
         return item.flatMap(ObjectMembers.init)
     }
 
-    /// Throws for a body with JSON of another kind than an object.
-    func checkThatBodyIsObject() throws { _ = try bodyItem()?.modelObject() }
+    /// Throws for a body with JSON of another kind than an object. A body that is no JSON is left to the hook that has
+    /// found no object in it.
+    func checkThatBodyIsObject() throws { _ = try (try? item(isolatesFaults: true))?.modelObject() }
 
     private func bodyItem() throws -> JSONItem? {
         do { return try item(isolatesFaults: true) } catch {

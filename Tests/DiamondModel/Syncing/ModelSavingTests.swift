@@ -335,6 +335,14 @@ import Testing
 
     // MARK: Loading
 
+    @Test func `a class may find no object in a response that is no JSON`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(text: "nothing new") }
+        let context = ModelContext(engine: api.engine)
+        let telegram: Telegram = try context.model(from: ["id": 7])
+        try await telegram.load()
+        #expect(telegram.isLoaded && telegram.modelID == 7)
+    }
+
     @Test func `a model without a server is static, and loading it does nothing`() async throws {
         let note = Note()
         #expect(note.isLoaded)
@@ -430,4 +438,11 @@ private final class Knot: Model {
         super.visit(visitor)
         _next = visitor.visit(Self.next, with: _next)
     }
+}
+
+/// An object whose server answers in text.
+private final class Telegram: Model {
+    override class var resource: Request? { Request("telegrams") }
+
+    override class func object(in response: Response) throws -> ObjectMembers? { nil }
 }
