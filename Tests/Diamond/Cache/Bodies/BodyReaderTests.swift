@@ -48,6 +48,17 @@ import Testing
         }
     }
 
+    @Test func `a piece ends with its chunk, so that the next one is a whole chunk`() async throws {
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+        let limits = [64 << 10, CacheTable.chunkSize, CacheTable.chunkSize]
+        let counts = try limits.map { limit in try reader.read(upTo: limit) { _ in } }
+        #expect(counts == [64 << 10, 64 << 10, CacheTable.chunkSize])
+    }
+
     @Test(arguments: [false, true])
     func `a piece of a damaged chunk is not read, and the entry is deleted`(isSealed: Bool) async throws {
         let store = BodyStore(isSealed: isSealed)
