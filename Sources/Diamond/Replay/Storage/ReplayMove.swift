@@ -53,14 +53,18 @@ package struct ReplayMove: Sendable {
     let maximumCount: Int
     /// Whether jobs that are held themselves are moved, too.
     let includesHeld: Bool
+    /// Whether the jobs of a note may still be about to be added to the source. The note stays then.
+    private let isBeingAdded: (@Sendable (ReplayHold) -> Bool)?
 
     package init(
-        from source: any ReplayStorage, to target: any ReplayStorage, maximumCount: Int, includesHeld: Bool = true
+        from source: any ReplayStorage, to target: any ReplayStorage, maximumCount: Int, includesHeld: Bool = true,
+        isBeingAdded: (@Sendable (ReplayHold) -> Bool)? = nil
     ) {
         self.source = source
         self.target = target
         self.maximumCount = maximumCount
         self.includesHeld = includesHeld
+        self.isBeingAdded = isBeingAdded
     }
 
     /// Moves the jobs that are ready, waiting or held. Jobs that run stay.
@@ -93,7 +97,8 @@ package struct ReplayMove: Sendable {
         guard !batches.contains(where: { $0.mover.map(living.contains) ?? false }) else {
             throw ReplayError(.busy, "\(source.name): another program moves its jobs: wait until it has ended")
         }
-        return batches.sorted { ($0.ids.first ?? 0) < ($1.ids.first ?? 0) }
+        return batches.filter { isBeingAdded?($0.hold) != true }
+            .sorted { ($0.ids.first ?? 0) < ($1.ids.first ?? 0) }
     }
 
     private func batches() throws(ReplayError) -> [Batch] {

@@ -18,6 +18,8 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         /// The additions to the local storage that have not returned, and all of them.
         var adding = 0
         var added = 0
+        /// The notes of additions that have not returned.
+        var notes: Set<ReplayHold> = []
         /// The ids of moved jobs on the server, by their local ones.
         var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
         var drain: Task<Void, Never>?
@@ -97,7 +99,13 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     private func spill(
         _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
     ) async throws(ReplayError) -> ReplayEnqueued {
-        defer { state.withLock { $0.adding -= 1 } }
+        var noted: ReplayHold?
+        defer {
+            state.withLock { state in
+                state.adding -= 1
+                if let noted { state.notes.remove(noted) }
+            }
+        }
         var own = entry
         // Owners are the server's.
         own.owner = nil
@@ -108,6 +116,8 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
             own.ids = ids
             // Before the jobs, so that they are never moved with other ids.
             let note = ReplayMove.note(ids, from: first, by: "added \(local)")
+            noted = note.hold
+            state.withLock { _ = $0.notes.insert(note.hold) }
             _ = try await self.local.hold(note.hold, reason: note.text, isSignOut: false, isDryRun: false)
         }
         let check = isWanted.map { isWanted in { @Sendable (ids: [ReplayJob.ID?]) in isWanted(ids.negated) } }
@@ -146,13 +156,16 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     ///
     /// - Returns: whether no job spills any more.
     private func hasMovedAll() async -> Bool {
-        let added = state.withLock { $0.added }
-        let move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false)
+        let (adding, added) = state.withLock { ($0.adding, $0.added) }
+        let move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false) { [weak self] note in
+            self?.state.withLock { $0.notes.contains(note) } ?? false
+        }
         guard let result = try? await move.run() else { return false }
         return state.withLock { state in
             if state.moved.count > 100_000 { state.moved = [:] }
             state.moved.merge(result.moved) { $1 }
-            guard state.adding == 0, state.added == added else { return false }
+            // An addition that was under way meanwhile may have come after the search for jobs.
+            guard adding == 0, state.adding == 0, state.added == added else { return false }
             state.isSpilling = false
             state.drain = nil
             return true

@@ -36,6 +36,28 @@ private final class UnreliableStorage: ReplayStorageWrapper {
     }
 }
 
+/// A storage in which a test stops calls.
+private final class PausingStorage: ReplayStorageWrapper {
+    let base: any ReplayStorage
+    /// Called before an addition, and before an owner is removed, which is the end of a move.
+    let beforeEnqueue = Guarded<@Sendable () async -> Void>({})
+    let beforeUnregister = Guarded<@Sendable () async -> Void>({})
+
+    init(_ base: any ReplayStorage) { self.base = base }
+
+    func enqueue(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
+    ) async throws(ReplayError) -> ReplayEnqueued {
+        await beforeEnqueue.withLock { $0 }()
+        return try await base.enqueue(entry, isWanted: isWanted)
+    }
+
+    func unregister(_ owner: ReplayOwnerRecord.ID) async throws(ReplayError) {
+        await beforeUnregister.withLock { $0 }()
+        try await base.unregister(owner)
+    }
+}
+
 @Suite("Jobs that spill while a server cannot be reached", .limit(minutes: 5)) struct SpillingReplayStorageTests {
     private let files = TemporaryStore()
     private let (remote, local): (UnreliableStorage, SQLiteReplayStorage)
@@ -101,6 +123,51 @@ private final class UnreliableStorage: ReplayStorageWrapper {
         remote.fault.withLock { $0 = .none }
         await waitUntilMoved(storage)
         #expect(try paths() == ["1", "2"])
+    }
+
+    @Test func `a job whose commit is unknown is there once, also if a move ends before it is in the local storage`()
+        async throws
+    {
+        let (isOpen, moves) = (Guarded(false), Guarded(0))
+        let pausing = PausingStorage(local)
+        pausing.beforeEnqueue.withLock { $0 = { await untilTrue { isOpen.withLock { $0 } } } }
+        pausing.beforeUnregister.withLock { $0 = { moves.withLock { $0 += 1 } } }
+        let storage = try SpillingReplayStorage(remote, spillingInto: pausing, clock: clock)
+        remote.fault.withLock { $0 = .unknownCommit }
+        async let id = add(1, to: storage)
+        // Its note is there.
+        try await untilTrue { try !local.holds().isEmpty }
+        remote.fault.withLock { $0 = .none }
+        let before = moves.withLock { $0 }
+        await untilTrue {
+            clock.advance(by: .seconds(1))
+            return moves.withLock { $0 } >= before + 2
+        }
+        isOpen.withLock { $0 = true }
+        #expect(try await id < 0)
+        await waitUntilMoved(storage)
+        #expect(try paths() == ["1"])
+        #expect(try local.holds().isEmpty)
+    }
+
+    @Test func `a job that is added while a move ends is moved by the next one`() async throws {
+        let (isOpen, isAdded) = (Guarded(false), Guarded(false))
+        let pausing = PausingStorage(local)
+        pausing.beforeEnqueue.withLock { $0 = { await untilTrue { isOpen.withLock { $0 } } } }
+        pausing.beforeUnregister.withLock { stop in
+            stop = {
+                // The move has found no job.
+                isOpen.withLock { $0 = true }
+                await untilTrue { isAdded.withLock { $0 } }
+            }
+        }
+        let storage = try SpillingReplayStorage(remote, spillingInto: pausing, clock: clock)
+        remote.fault.withLock { $0 = .unreachable }
+        _ = try await add(1, to: storage)
+        remote.fault.withLock { $0 = .none }
+        isAdded.withLock { $0 = true }
+        await waitUntilMoved(storage)
+        #expect(try paths() == ["1"])
     }
 
     @Test func `what an earlier process has left is moved first`() async throws {
