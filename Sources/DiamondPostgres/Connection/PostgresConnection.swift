@@ -172,8 +172,10 @@ package final class PostgresConnection {
             try run("ROLLBACK")
             return try sync()
         }
-        try run("COMMIT")
-        do throws(PostgresError) { try sync() } catch {
+        do throws(PostgresError) {
+            try run("COMMIT")
+            try sync()
+        } catch {
             // The server may have committed before the connection was lost.
             guard isLost else { throw error }
             var error = error

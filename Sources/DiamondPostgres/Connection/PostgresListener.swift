@@ -129,6 +129,8 @@ package final class PostgresListener: Sendable {
                 } else {
                     connection.limit(until: .now + 5_000)
                     try connection.sync()
+                    // The answer may have come after a notification, which was read with it.
+                    if try connection.takeNotifications() { notify(.notified) }
                 }
             } catch {
                 return

@@ -154,8 +154,17 @@ package final class PostgresPool: Sendable {
         before deadline: Uptime, _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
         let promise = Promise<Result<Value, PostgresError>>()
+        // Either the work begins, or its caller stops to wait for a thread: never both.
+        let isDecided = Guarded(false)
+        let decide = { @Sendable in
+            isDecided.withLock { isDecided in
+                defer { isDecided = true }
+                return !isDecided
+            }
+        }
         let isWaiting = add(
             Work(deadline: deadline) { connection in
+                guard decide() else { return }
                 do throws(PostgresError) {
                     promise.fulfill(with: .success(try body(try connection.get())))
                 } catch {
@@ -166,7 +175,7 @@ package final class PostgresPool: Sendable {
         // The threads do not watch the time of the work in the line.
         let timer = Task { [address] in
             let left = max(0, deadline.milliseconds(since: .now))
-            guard (try? await ContinuousClock().sleep(for: .milliseconds(left))) != nil else { return }
+            guard (try? await ContinuousClock().sleep(for: .milliseconds(left))) != nil, decide() else { return }
             promise.fulfill(with: .failure(Self.busy(address)))
         }
         defer { timer.cancel() }
@@ -183,7 +192,7 @@ package final class PostgresPool: Sendable {
             state.isClosed = true
             var line: [Work] = []
             while let work = state.line.popFirst() { line.append(work) }
-            defer { state.idle = [] }
+            // The idle threads leave the list themselves, so that work given to one of them a moment ago is not lost.
             return (state.idle, line)
         }
         for worker in idle { worker.isNeeded.signal() }
@@ -276,11 +285,8 @@ package final class PostgresPool: Sendable {
     /// - Returns: whether it was free.
     private func retire(_ worker: Worker) -> Bool {
         state.withLock { state in
-            if let index = state.idle.firstIndex(where: { $0.id == worker.id }) {
-                state.idle.remove(at: index)
-            } else if !state.isClosed {
-                return false
-            }
+            guard let index = state.idle.firstIndex(where: { $0.id == worker.id }) else { return false }
+            state.idle.remove(at: index)
             state.count -= 1
             return true
         }
