@@ -1,11 +1,12 @@
 #if Postgres && canImport(CDiamondPostgres)
 import Diamond
-import DiamondPostgres
 import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import Testing
+
+@testable import DiamondPostgres
 
 @Suite("The queue on PostgreSQL", .limit(minutes: 5)) struct PostgresReplayStorageTests {
     @Test(arguments: ReplayStorageSuite.Check.all)
@@ -129,6 +130,144 @@ import Testing
         #expect(sent.sorted() == ids)
         #expect(try await storage.check() == [])
         pool.close()
+    }
+
+    // MARK: Transactions that meet
+
+    /// Runs statements in a transaction that stays open until a call waits for it or ends.
+    private func meeting<Value: Sendable>(
+        of place: PostgresPlace, _ statements: [PostgresSQL], _ call: @escaping @Sendable () async throws -> Value
+    ) async throws -> (value: Value, hasWaited: Bool) {
+        let (pool, watch) = (PostgresPool(place.address, size: 1), PostgresPool(place.address, size: 1))
+        defer {
+            pool.close()
+            watch.close()
+        }
+        let (isBegun, isOver, isReturned) = (Guarded(false), Guarded(false), Guarded(false))
+        async let other: Void = pool.transaction { (connection) throws(PostgresError) in
+            for statement in statements { _ = try connection.rows(statement) }
+            isBegun.withLock { $0 = true }
+            while !isOver.withLock({ $0 }) { usleep(1_000) }
+        }
+        await untilTrue { isBegun.withLock { $0 } }
+        async let value = {
+            defer { isReturned.withLock { $0 = true } }
+            return try await call()
+        }()
+        var hasWaited = false
+        try await untilTrue {
+            hasWaited = try watch.waitingRun { (connection) throws(PostgresError) in
+                try connection.rows(
+                    """
+                    SELECT 1 FROM pg_stat_activity
+                    WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0
+                    """
+                ).count > 0
+            }
+            return hasWaited || isReturned.withLock { $0 }
+        }
+        isOver.withLock { $0 = true }
+        try await other
+        return (try await value, hasWaited)
+    }
+
+    /// Adds two jobs of a line, of which the first is dead.
+    private func lineAfterDeath(
+        in storage: PostgresReplayStorage, by owner: ReplayOwnerRecord.ID
+    ) async throws -> [ReplayJob.ID] {
+        let ids = try await PostgresPlace.add(2, keys: 1, to: storage)
+        let claim = try #require(try await storage.claim(1, ReplaySelection(), by: owner)?.jobs.first)
+        #expect(try await storage.begin(claim, ReplayStart(), by: owner))
+        #expect(try await storage.finish(claim, ReplayReport(.answered(status: 400), draw: 0)) == .dead)
+        return ids
+    }
+
+    @Test func `a job that returns to its line waits for other changes of the line`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 60_000)
+        let ids = try await lineAfterDeath(in: storage, by: owner)
+        let lock: PostgresSQL = """
+            SELECT pg_advisory_xact_lock(\(Int64(PostgresJobs.Lock.key.rawValue))::int, hashtext('k0'))
+            """
+        let (effects, hasWaited) = try await meeting(of: place, [lock]) {
+            try await storage.apply(.redrive, to: [ids[0]], isDryRun: false)
+        }
+        #expect(effects == [.done(.ready)] && hasWaited)
+        #expect(try await storage.claim(2, ReplaySelection(), by: owner)?.jobs.map(\.id) == [ids[0]])
+        #expect(try await storage.check() == [])
+    }
+
+    @Test func `a job that returns to its line while a later one is claimed waits for its end`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 60_000)
+        let ids = try await lineAfterDeath(in: storage, by: owner)
+        let claim: PostgresSQL = """
+            UPDATE job SET state = 2, token = token + 1, owner = \(owner) WHERE id = \(ids[1]) RETURNING id
+            """
+        let (effects, hasWaited) = try await meeting(of: place, [claim]) {
+            try await storage.apply(.redrive, to: [ids[0]], isDryRun: false)
+        }
+        #expect(effects == [.done(.ready)] && hasWaited)
+        // The later one runs, so the line has nothing to claim, and no claim fails.
+        #expect(try await storage.claim(2, ReplaySelection(), by: owner)?.jobs == [])
+    }
+
+    @Test func `a claim is found that is committed after its connection was lost`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 60_000)
+        let ids = try await PostgresPlace.add(1, keys: 1, to: storage)
+        let claim: [PostgresSQL] = [
+            "SELECT 1 FROM owner WHERE id = \(owner) FOR KEY SHARE",
+            """
+            UPDATE job SET state = 2, token = token + 1, owner = \(owner), turn = -7 WHERE id = \(ids[0]) RETURNING id
+            """,
+        ]
+        storage.noteLostClaim(by: owner, -7)
+        #expect(try await storage.hasReady(in: .all))
+        let (claims, hasWaited) = try await meeting(of: place, claim) {
+            try await storage.claim(1, ReplaySelection(), by: owner)
+        }
+        #expect(claims?.jobs.map(\.id) == ids && hasWaited)
+        #expect(try await !storage.hasReady(in: .all))
+    }
+
+    // MARK: Many jobs
+
+    @Test func `jobs whose time was long ago are made ready by the next claims, however many they are`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 7_200_000)
+        let time = try storage.moment().time
+        let drafts = try (0..<1_001).map { number in
+            var draft = try PostgresPlace.draft("\(number)")
+            draft.delay(until: time + 60_000)
+            return draft
+        }
+        _ = try await storage.enqueue(ReplayEntry(drafts, maximumCount: 10_000), isWanted: nil)
+        try await place.advance(by: .seconds(3600))
+        // A preview undoes what it has done, and so changes nothing for the claims.
+        _ = try await storage.claimPreview(1, of: .all)
+        for _ in 0..<3 { _ = try await storage.claim(1, ReplaySelection(), by: owner) }
+        #expect(try storage.counts()[.waiting] == 0)
+    }
+
+    @Test func `the limit of open jobs counts those of the same addition, and not those that have ended`() async throws
+    {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let ids = try await PostgresPlace.add(2, keys: 1, to: storage)
+        _ = try await storage.apply(.discard, to: [ids[0]], isDryRun: false)
+        // One after the other, because of the unique names.
+        let drafts = try (0..<2).map { try PostgresPlace.draft("\($0)", unique: "\($0)") }
+        let error = await #expect(throws: ReplayError.self) {
+            _ = try await storage.enqueue(ReplayEntry(drafts, maximumCount: 2), isWanted: nil)
+        }
+        #expect(error?.code == .queueFull)
+        #expect(try await storage.enqueue(ReplayEntry(drafts, maximumCount: 3), isWanted: nil).ids.count == 2)
+        #expect(try storage.counts()[.ready] == 3)
     }
 }
 #endif

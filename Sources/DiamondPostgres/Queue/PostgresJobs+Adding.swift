@@ -18,8 +18,9 @@ extension PostgresJobs {
         try lock(keys)
         let found = try insertionFacts(of: drafts, keys: keys, ids: ids, limit: limit)
         if let limit {
-            openCount = found.openCount + drafts.count
-            if found.openCount + drafts.count > limit { return nil }
+            let count = found.openCount + openChange + drafts.count
+            openCount = count
+            if count > limit { return nil }
         }
         var heads = Set(found.heads.keys)
         var rows: [ReplayRow] = []
@@ -60,7 +61,10 @@ extension PostgresJobs {
                 WHERE (kind = 'key' AND name = ANY(\(keys)))
                     OR (kind = 'identity' AND name = ANY(\(drafts.compactMap(\.identity))))
                     OR (kind = 'lane' AND name = ANY(\(drafts.map(\.lane))))
-            UNION ALL SELECT 'open', '', count(*) FROM (SELECT FROM job WHERE state < 4 LIMIT \(limit ?? 0)) AS open
+            UNION ALL SELECT 'open', '', sum(count)::bigint FROM (
+                SELECT count FROM total WHERE hour = 0 AND name = ANY('{0,1,2,3}')
+                UNION ALL SELECT change FROM tally WHERE hour = 0 AND name = ANY('{0,1,2,3}')) AS open
+                WHERE \(limit != nil)
             """)
         var facts = InsertionFacts()
         facts.ids = ids ?? []

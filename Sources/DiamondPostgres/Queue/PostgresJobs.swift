@@ -52,6 +52,12 @@ final class PostgresJobs {
         if let new { tally[Tally(hour: 0, name: "\(new.rawValue)"), default: 0] += 1 }
     }
 
+    /// The number of open jobs that this transaction has added, less those that it has ended.
+    var openChange: Int {
+        let names = Set(ReplayState.allCases.filter { $0.rawValue < 4 }.map { "\($0.rawValue)" })
+        return tally.reduce(0) { $1.key.hour == 0 && names.contains($1.key.name) ? $0 + Int($1.value) : $0 }
+    }
+
     func touch(_ id: Int64) { commit.touched.insert(id) }
 
     /// The new states, dead or in review, of the jobs that were ended.
@@ -90,11 +96,14 @@ final class PostgresJobs {
     }
 
     /// Locks the ordering keys of jobs.
-    private func lockKeys(of ids: [Int64]) throws(PostgresError) {
+    ///
+    /// - Parameter includesEnded: whether some of the jobs may have left the table of open ones. They may return.
+    func lockKeys(of ids: [Int64], includingEnded includesEnded: Bool = true) throws(PostgresError) {
+        let table: PostgresSQL = includesEnded ? "every_job" : "job"
         try connection.run(
             """
             SELECT pg_advisory_xact_lock(\(Int64(Lock.key.rawValue))::int, hash) FROM (
-                SELECT DISTINCT hashtext(ordering_key) AS hash FROM job
+                SELECT DISTINCT hashtext(ordering_key) AS hash FROM \(table)
                 WHERE id = ANY(\(ids)) AND ordering_key IS NOT NULL ORDER BY 1) AS hashes
             """)
     }
@@ -118,7 +127,7 @@ final class PostgresJobs {
     ///
     /// - Parameter isRunning: whether only running jobs matter. Then the jobs that have ended are not searched.
     func rows(_ ids: [Int64], isRunning: Bool = false) throws(PostgresError) -> [Int64: Stored] {
-        try lockKeys(of: ids)
+        try lockKeys(of: ids, includingEnded: !isRunning)
         var rows: [Int64: Stored] = [:]
         for row in try connection.rows(
             "SELECT \(Self.columns) FROM job WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE"
@@ -281,8 +290,9 @@ final class PostgresJobs {
     /// Puts a job into its line after others. If it is the first, and the head does not run, it becomes the head.
     func enterLine(_ row: ReplayRow) throws(PostgresError) {
         guard let key = row.orderingKey else { return }
+        // Claims do not lock keys. So this waits for one of the head, and then sees that it runs.
         let head = try connection.rows(
-            "SELECT id, state FROM job WHERE ordering_key = \(key) AND is_head AND id <> \(row.id)"
+            "SELECT id, state FROM job WHERE ordering_key = \(key) AND is_head AND id <> \(row.id) FOR UPDATE"
         ).first
         if let head, head.int64("state") == 2 || head.int64("id") < row.id {
             guard head.int64("id") > row.id else { return }

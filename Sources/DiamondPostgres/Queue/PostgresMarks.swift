@@ -97,6 +97,9 @@ struct PostgresMarks {
         return usualStartOfTimes
     }
 
+    /// Lets the next claim search all times, because there are more jobs than one claim handles.
+    mutating func searchAllTimes() { nextFullTimes = .min }
+
     /// Notes that the jobs up to a time were handled.
     mutating func handleTimes(before time: QueueTime) { handledTime = max(handledTime, time) }
 }

@@ -32,6 +32,18 @@ extension PostgresReplayStorage {
     private func addEach(
         _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
     ) async throws(PostgresError) -> Result<ReplayEnqueued, ReplayError> {
+        let mark = -Int64.random(in: 1 ..< .max)
+        do throws(PostgresError) { return try await addEach(entry, isWanted: isWanted, mark: mark) } catch {
+            // The owner may have the job. Then its next claim returns it.
+            if error.isOutcomeUnknown, let owner = entry.owner { noteLostClaim(by: owner, mark) }
+            throw error
+        }
+    }
+
+    /// - Parameter mark: by which the job that the entry's owner has claimed is found.
+    private func addEach(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?, mark: Int64
+    ) async throws(PostgresError) -> Result<ReplayEnqueued, ReplayError> {
         try await write(isRepeatable: entry.ids != nil) { (jobs) throws(PostgresError) in
             var added = ReplayEnqueued(ids: [])
             var owner = entry.owner
@@ -40,10 +52,14 @@ extension PostgresReplayStorage {
                 owner = nil
                 added.isOwnerAlive = false
             }
+            // All at once, so that two transactions do not wait for each other.
+            try jobs.lock(entry.drafts.map(\.policy.orderingKey))
             for (index, draft) in entry.drafts.enumerated() {
                 let id = entry.ids?[index]
                 if let id, try jobs.row(id) != nil {
                     added.ids.append(id)
+                    // Claimed by the same call, whose commit was not answered.
+                    if let owner { added.claim = try jobs.claim(of: id, by: owner) }
                     continue
                 }
                 let addition = try jobs.add(
@@ -53,6 +69,7 @@ extension PostgresReplayStorage {
                 case .added(let id):
                     added.ids.append(id)
                     if let owner { added.claim = try jobs.claim(of: id, by: owner) }
+                    if added.claim != nil { try jobs.mark(id, mark) }
                 case .kept(let id), .replaced(let id): added.ids.append(id)
                 case .merged: added.ids.append(nil)
                 case .refused(let error):

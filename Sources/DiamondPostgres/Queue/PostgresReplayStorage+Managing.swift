@@ -11,6 +11,8 @@ extension PostgresReplayStorage {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.write(isDryRun: isDryRun) { (jobs) throws(PostgresError) in
                 var effects: [ReplayEffect] = []
+                // All at once, so that two transactions do not wait for each other.
+                try jobs.lockKeys(of: ids)
                 for id in ids { effects.append(try jobs.apply(action, to: id)) }
                 return effects
             }

@@ -68,6 +68,7 @@ extension PostgresReplayStorage {
 
     public func abandon(_ owner: ReplayOwnerRecord.ID) {
         sessions.withLock { $0.removeValue(forKey: owner) }?.close()
+        lostClaims.withLock { $0.removeAll { $0.owner == owner } }
     }
 
     public func owners() async throws(ReplayError) -> [ReplayOwnerRecord] {

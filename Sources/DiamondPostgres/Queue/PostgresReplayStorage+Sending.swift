@@ -7,6 +7,8 @@ import Foundation
 extension PostgresReplayStorage {
     public func hasReady(in lanes: ReplaySelection.Lanes) async throws(ReplayError) -> Bool {
         guard lanes != .none else { return false }
+        // A claim that may have been committed is the only one that finds its jobs.
+        if lostClaims.withLock({ !$0.isEmpty }) { return true }
         let now = Uptime.now
         let (marks, sweep) = marks.withLock { ($0, $0.sweep(at: now)) }
         let found = try await replaying { (storage) throws(PostgresError) in
@@ -66,17 +68,26 @@ extension PostgresReplayStorage {
                 storage.marks.withLock { marks in for place in places { marks.advance(to: place, at: now) } }
                 return claims
             } catch {
-                if error.isOutcomeUnknown { storage.lostClaims.withLock { $0.append((owner, mark)) } }
+                if error.isOutcomeUnknown { storage.noteLostClaim(by: owner, mark) }
                 throw error
             }
+        }
+    }
+
+    /// Notes a claim whose commit was not answered, unless its owner was given up: then others rescue the jobs.
+    func noteLostClaim(by owner: Int64, _ mark: Int64) {
+        sessions.withLock { sessions in
+            if sessions[owner] != nil { lostClaims.withLock { $0.append((owner, mark)) } }
         }
     }
 
     /// Returns the jobs of an earlier claim whose commit was not answered; `nil` if there is none, or it was undone.
     private func findLostClaim(by owner: Int64) async throws(PostgresError) -> ReplayClaims? {
         guard let mark = lostClaims.withLock({ $0.first { $0.owner == owner }?.mark }) else { return nil }
-        let claims = try await pool.run { (connection) throws(PostgresError) in
-            try connection.rows(
+        let claims = try await pool.transaction { (connection) throws(PostgresError) in
+            // The server may still be about to commit it. Until then, the transaction has the owner's row.
+            _ = try connection.rows("SELECT id FROM owner WHERE id = \(owner) FOR UPDATE")
+            return try connection.rows(
                 """
                 SELECT id, token, (SELECT request FROM payload WHERE payload.job = job.id) AS request
                 FROM job WHERE owner = \(owner) AND state = 2 AND turn = \(mark) ORDER BY id
@@ -94,14 +105,17 @@ extension PostgresReplayStorage {
         places: inout [PostgresMarks.Place]
     ) throws(PostgresError) -> ReplayClaims? {
         let now = Uptime.now
-        let times = marks.withLock { $0.startOfTimes(at: now) }
+        // A preview, which is undone, leaves the marks as they are.
+        let times = owner == nil ? .min : marks.withLock { $0.startOfTimes(at: now) }
         let facts = try jobs.claimFacts(owner: owner, timesFrom: times)
         guard facts.isOwnerAlive else { return nil }
-        if facts.hasTimed { try jobs.handleTimes(from: times) }
+        let isMore = facts.hasTimed ? try jobs.handleTimes(from: times) : false
         let time = jobs.now
-        marks.withLock { $0.handleTimes(before: time) }
+        if owner != nil {
+            marks.withLock { if isMore { $0.searchAllTimes() } else { $0.handleTimes(before: time) } }
+        }
         guard selection.lanes != .none, !facts.isQueueHeld else { return ReplayClaims([], ends: jobs.ends) }
-        let (marks, sweep) = self.marks.withLock { ($0, $0.sweep(at: now)) }
+        let (marks, sweep) = self.marks.withLock { ($0, owner == nil ? .full : $0.sweep(at: now)) }
         var found: [PostgresJobs.Ready] = []
         for priority in facts.priorities where found.count < limit {
             let rest = limit - found.count
@@ -327,8 +341,15 @@ extension PostgresJobs {
         return ReplayClaim(id: id, token: row.token, request: request)
     }
 
-    /// Makes the waiting jobs ready that have reached their time, and ends those that have expired.
-    func handleTimes(from start: QueueTime) throws(PostgresError) {
+    /// Marks a job that its owner has claimed, so that it is found if the commit is not answered.
+    func mark(_ id: Int64, _ mark: Int64) throws(PostgresError) {
+        try connection.run("UPDATE job SET turn = \(mark) WHERE id = \(id)")
+    }
+
+    /// Makes waiting jobs ready that have reached their time, and ends those that have expired, one batch of each.
+    ///
+    /// - Returns: whether there may be more.
+    func handleTimes(from start: QueueTime) throws(PostgresError) -> Bool {
         let due = try connection.rows(
             """
             SELECT \(Self.columns) FROM job WHERE state = 1 AND run_at BETWEEN \(start.rawValue) AND \(now.rawValue)
@@ -348,7 +369,8 @@ extension PostgresJobs {
             ORDER BY expires_at LIMIT \(Self.batchSize)
             """
         ).map { $0.int64("id") }
-        guard !ids.isEmpty else { return }
+        let isMore = due.count == Self.batchSize || ids.count == Self.batchSize
+        guard !ids.isEmpty else { return isMore }
         var changes: [Change] = []
         for stored in try rows(ids, isRunning: true).values {
             var row = stored.row
@@ -357,6 +379,7 @@ extension PostgresJobs {
             changes.append(Change(row: row, verb: .expire, old: stored.row.state))
         }
         try save(changes.sorted { $0.row.id < $1.row.id })
+        return isMore
     }
 
     // MARK: Sending

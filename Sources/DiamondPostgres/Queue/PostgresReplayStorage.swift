@@ -36,8 +36,8 @@ public final class PostgresReplayStorage: ReplayStorage {
     ///   - address: the server and the database. The user needs the right to create a schema the first time.
     ///   - connections: the largest number of connections for the work; 4 by default. Two more watch the queue and prove
     ///     that this process is alive, if it sends jobs.
-    /// - Throws: ``Diamond/ReplayError``: `newerStore` if a newer version of this package has written the tables, `busy`
-    ///   if the server cannot be reached.
+    /// - Throws: ``Diamond/ReplayError``: `newerStore` if a newer version of this package has written the tables,
+    ///   `unreachable` if the server cannot be reached.
     public convenience init(_ address: PostgresAddress, connections: Int = 4) async throws(ReplayError) {
         try await self.init(address, connections: connections, lead: { 0 })
     }
