@@ -13,8 +13,8 @@ struct ValkeyRow {
     /// The stamps of ``names(of:)`` when the record was stored.
     let stamps: [ValkeyStamp]
 
-    /// The names whose stamps a record has.
-    static func names(of record: CacheRecord) -> [ValkeyName] { [.all] + record.names.map(ValkeyName.init) }
+    /// The names whose stamps a record has, in the order of its head. A record that was read has them in that order.
+    static func names(of record: CacheRecord) -> [ValkeyName] { [.all] + record.names.sorted().map(ValkeyName.init) }
 
     /// Whether the body of a record is part of the field.
     static func hasBody(_ record: CacheRecord) -> Bool { record.bodySize <= largestBody }
