@@ -6,6 +6,8 @@ public struct CacheBatch: Sendable {
     var usage = UsageRecords()
     /// Whether the pages of a file are asked for.
     var checksUsage = false
+    /// The ``DirectCacheStorage/generation`` for which the records were sealed; `nil` for the current one.
+    var generation: Int?
 
     /// Creates a batch.
     public init(_ steps: [CacheStep]) { self.steps = steps }

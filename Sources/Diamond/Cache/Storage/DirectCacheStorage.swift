@@ -27,6 +27,9 @@ protocol DirectCacheStorage: CacheStorage {
     /// The form of the records.
     var coding: CacheCoding { get }
 
+    /// A number that increases when the store is replaced by another one, and with it the secret of its seal.
+    var generation: Int { get }
+
     /// Whether a write could begin now without waiting for another process, and end within microseconds.
     var canWriteImmediately: Bool { get }
 

@@ -38,6 +38,8 @@ final class RemoteCacheStorage: DirectCacheStorage {
 
     var secret: Data { base.secret }
 
+    let generation = 0
+
     // MARK: Calling the server
 
     /// Returns the records under a key; none if the server does not return them in time. It suspends.

@@ -21,6 +21,8 @@ final class SQLiteCacheStorage: DirectCacheStorage {
 
     var coding: CacheCoding { file.coding }
 
+    var generation: Int { file.generation }
+
     // MARK: Lookups
 
     func records(under key: RequestKey, bodyLimit: Int) throws(CacheError) -> [CacheRecord] {
@@ -72,7 +74,7 @@ final class SQLiteCacheStorage: DirectCacheStorage {
 
     func write(_ batch: CacheBatch) throws(CacheError) -> CacheOutcome {
         let capacity = eviction.capacity
-        let generation = file.generation
+        let generation = batch.generation ?? file.generation
         let isUncompressed = coding.isInClear
         var steps: [PreparedStep] = []
         for step in batch.steps { steps.append(try file.prepared(step)) }

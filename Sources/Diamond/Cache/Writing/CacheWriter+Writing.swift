@@ -109,8 +109,10 @@ extension CacheWriter {
     private func write(
         _ records: UsageRecords, with group: [CacheChange], checksUsage: Bool
     ) throws(CacheError) -> CachePages? {
-        let coding = storage.coding
         var batch = CacheBatch([])
+        // Before the records are sealed: another file has another secret.
+        batch.generation = storage.generation
+        let coding = storage.coding
         for change in group { batch.steps.append(try coding.step(of: change)) }
         batch.usage = counting(group, in: records)
         batch.checksUsage = checksUsage

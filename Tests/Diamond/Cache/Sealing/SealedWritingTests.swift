@@ -124,6 +124,9 @@ import Testing
         for suffix in ["", "-wal", "-shm"] { unlink(temporary.store.cachePath + suffix) }
         try file.reopenIfReplaced()
         #expect(throws: SQLiteError.self) { try file.throwIfReplaced(of: generation) }
+        var batch = CacheBatch([])
+        batch.generation = generation
+        #expect(throws: CacheError.self) { try cache.storage.write(batch) }
         let clear = try Cache(TemporaryStore().store, memoryCapacity: 0)
         try clear.file.throwIfReplaced(of: 9)
     }
