@@ -7,8 +7,10 @@ import Foundation
 final class RemoteCacheStorage: DirectCacheStorage {
     /// The longest wait of a lookup.
     static let lookupLimit = Duration.milliseconds(50)
-    /// The longest wait of a write, and of a person's query.
+    /// The longest wait of a write.
     private static let limit = Duration.seconds(2)
+    /// The longest wait of a person's query, for which some servers read all records. It opens no circuit.
+    private static let queryLimit = Duration.seconds(30)
     /// The bytes of a body that come with its record.
     private static let inlineBody = 1 << 20
     /// The largest body. It is stored and read as a whole.
@@ -21,6 +23,11 @@ final class RemoteCacheStorage: DirectCacheStorage {
     private let clock: any Clock<Duration>
     private let activity: Activity
     private let executor = QueueExecutor()
+    /// The most keys in `unstored`.
+    private static let mostUnstored = 100_000
+    /// The prefixes of the keys of entries that memory may have, and that were not stored because the server was out of
+    /// reach; `nil` for too many.
+    private let unstored = Guarded<Set<Int64>?>([])
 
     init(
         _ base: any CacheStorage, seal: (any CacheSeal)?, compresses: Bool, activity: Activity,
@@ -51,7 +58,8 @@ final class RemoteCacheStorage: DirectCacheStorage {
                     let chunks = try await base.chunks(0..<records[index].chunkCount, of: records[index])
                     records[index] = records[index].with(chunks: chunks ?? [])
                 }
-                return records
+                // A record that was replaced or evicted meanwhile is a miss. It is not damaged.
+                return records.filter { !$0.lacksChunks }
             }
         } catch {
             report(error)
@@ -76,6 +84,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
     /// Calls the server while the calling thread waits. The call runs on threads of its own, because this may be one of
     /// the few on which tasks run.
     private func wait<Value: Sendable>(
+        within limit: Duration = limit,
         _ body: @escaping @Sendable (any CacheStorage) async throws(CacheError) -> Value
     ) throws(CacheError) -> Value {
         try checkCircuit()
@@ -86,8 +95,10 @@ final class RemoteCacheStorage: DirectCacheStorage {
             result.withLock { $0 = value }
             isDone.signal()
         }
-        _ = isDone.wait(timeout: .now() + .milliseconds(Int(Self.limit.milliseconds)))
-        return try settled(result.withLock { $0 })
+        _ = isDone.wait(timeout: .now() + .milliseconds(Int(limit.milliseconds)))
+        let value = result.withLock { $0 }
+        if value == nil, limit > Self.limit { throw unreachable }
+        return try settled(value)
     }
 
     private func checkCircuit() throws(CacheError) {
@@ -141,9 +152,17 @@ final class RemoteCacheStorage: DirectCacheStorage {
         try wait { (base) async throws(CacheError) in try await base.chunks(numbers, of: record) }
     }
 
-    // Without the server, anything may have changed.
+    // Without the server, anything may have changed. When it is back, it does not announce the changes of entries that
+    // it does not have: memory drops them.
     func changes(since position: Int64?) -> CacheChanges {
-        (try? base.changes(since: position)) ?? CacheChanges(position: position ?? 0, names: nil)
+        var changes = (try? base.changes(since: position)) ?? CacheChanges(position: position ?? 0, names: nil)
+        guard circuit.isClosed else { return changes }
+        let dropped = unstored.withLock { unstored in
+            defer { unstored = [] }
+            return unstored
+        }
+        if let dropped { changes.names?.keys.formUnion(dropped) } else { changes.names = nil }
+        return changes
     }
 
     // A storage returns a lost connection once, to the poll that drops the memory tier.
@@ -160,10 +179,22 @@ final class RemoteCacheStorage: DirectCacheStorage {
     func write(_ batch: CacheBatch) throws(CacheError) -> CacheOutcome {
         var outcome = CacheOutcome()
         if !batch.steps.isEmpty || !batch.counts.isEmpty {
-            outcome = try wait { (base) async throws(CacheError) in try await base.write(batch) }
+            do throws(CacheError) {
+                outcome = try wait { (base) async throws(CacheError) in try await base.write(batch) }
+            } catch {
+                if error.code == .unreachable { didNotStore(batch) }
+                throw error
+            }
         }
         outcome.recording = .off
         return outcome
+    }
+
+    private func didNotStore(_ batch: CacheBatch) {
+        unstored.withLock { unstored in
+            unstored?.formUnion(batch.steps.map(\.key.prefix))
+            if unstored?.count ?? 0 > Self.mostUnstored { unstored = nil }
+        }
     }
 
     func invalidate(
@@ -221,7 +252,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
     func list(
         _ groups: [[CacheSelection]], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
     ) throws(CacheError) -> [CacheRecord] {
-        try wait { (base) async throws(CacheError) in
+        try wait(within: Self.queryLimit) { (base) async throws(CacheError) in
             try await base.list(groups, by: order, after: cursor, limit: limit)
         }
     }
@@ -273,15 +304,19 @@ final class RemoteCacheStorage: DirectCacheStorage {
 
     func count(_ selections: [CacheSelection], onlyValid: Bool) throws(CacheError) -> Int {
         let parts = try parts(of: selections)
-        return try wait { (base) async throws(CacheError) in try await base.count(parts, onlyValid: onlyValid) }
+        return try wait(within: Self.queryLimit) { (base) async throws(CacheError) in
+            try await base.count(parts, onlyValid: onlyValid)
+        }
     }
 
     func totals() throws(CacheError) -> CacheTotals {
-        try wait { (base) async throws(CacheError) in try await base.totals() }
+        try wait(within: Self.queryLimit) { (base) async throws(CacheError) in try await base.totals() }
     }
 
     func statistics(from hour: Int64) throws(CacheError) -> [CacheCounts] {
-        try wait { (base) async throws(CacheError) in try await base.statistics(from: hour) }
+        try wait(within: Self.queryLimit) { (base) async throws(CacheError) in
+            try await base.statistics(from: hour)
+        }
     }
 
     func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {

@@ -35,6 +35,9 @@ final class StorageCircuit: Sendable {
         self.draw = draw
     }
 
+    /// Whether verbs are admitted.
+    var isClosed: Bool { state.withLock { if case .closed = $0 { true } else { false } } }
+
     /// Admits or refuses a verb.
     func admit() -> Admission {
         state.withLock { state in

@@ -23,6 +23,9 @@ extension CacheWriter {
     /// Reports that a group could not be written, and remembers its keys.
     func giveUp(_ group: [CacheChange], because error: CacheError) -> CachePages? {
         report(error)
+        // A server that answers, but refuses writes, still announces the changes of what it has. Memory must not keep
+        // what it does not have.
+        if !storage.isLocal, error.code != .unreachable { for change in group { onVanishedEntry(change.key) } }
         let outdated = outdated(group.filter { storage.isLocal || $0.isErasure }.map(\.key))
         state.withLock { state in
             state.fail(outdated)

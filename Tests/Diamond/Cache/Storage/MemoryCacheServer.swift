@@ -29,6 +29,7 @@ final class MemoryCacheServer: CacheStorageSuite.Place {
         var processes = 0
         var failure: CacheError?
         var isStalled = false
+        var losesChunks = false
         /// The number of verbs that were called, and of those that have waited for the end of a stall.
         var calls = 0
     }
@@ -46,6 +47,12 @@ final class MemoryCacheServer: CacheStorageSuite.Place {
     var isStalled: Bool {
         get { state.withLock { $0.isStalled } }
         set { state.withLock { $0.isStalled = newValue } }
+    }
+
+    /// Whether chunks that are read apart from their records are gone.
+    var losesChunks: Bool {
+        get { state.withLock { $0.losesChunks } }
+        set { state.withLock { $0.losesChunks = newValue } }
     }
 
     /// The number of verbs that were called.
@@ -98,7 +105,9 @@ private struct MemoryCacheStorage: CacheStorage {
 
     func chunks(_ numbers: Range<Int>, of record: CacheRecord) async throws(CacheError) -> [Data]? {
         try await server.run { state in
-            guard let slot = state.slots[record.key], slot.record()?.bodyID == record.bodyID else { return nil }
+            guard !state.losesChunks, let slot = state.slots[record.key], slot.record()?.bodyID == record.bodyID else {
+                return nil
+            }
             return Array(slot.chunks[numbers.clamped(to: 0..<slot.chunks.count)])
         }
     }

@@ -194,6 +194,29 @@ import Testing
         await second.close()
     }
 
+    @Test func `a large body that is replaced while it is read is a miss, and stays`() async throws {
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=60"], body: Data(repeating: 7, count: 3 << 20))
+        }
+        let first = engine(transport)
+        _ = try await first.send(request)
+        await first.cache?.flush()
+        let stored = server.bytes
+        let second = engine(stub("no-store"))
+        let dropped = Guarded(0)
+        let observation = second.activity.observe { event in
+            if case .cacheEntryDropped = event { dropped.withLock { $0 += 1 } }
+        }
+        server.losesChunks = true
+        #expect(try await second.send(request).source == .network)
+        await second.cache?.flush()
+        #expect(dropped.withLock { $0 } == 0)
+        #expect(server.bytes == stored)
+        withExtendedLifetime(observation) {}
+        await first.close()
+        await second.close()
+    }
+
     // MARK: People
 
     @Test func `lists, counts and totals are those of the server, and parts of files are not kept`() async throws {
@@ -239,6 +262,38 @@ import Testing
         #expect(try await engine.send(request).source == .cache)
         #expect(events.withLock { $0.count } == 1)
         withExtendedLifetime(observation) {}
+        await engine.close()
+    }
+
+    @Test func `memory drops what the server does not have when it answers again`() async throws {
+        let engine = engine(stub(), memory: 1 << 20)
+        server.failure = CacheError(.unreachable, "memory cannot be reached")
+        #expect(try await engine.send(request).source == .network)
+        await engine.cache?.flush()
+        #expect(try await engine.send(request).source == .cache)
+        server.failure = nil
+        var page = 2
+        while server.bytes.isEmpty {
+            _ = try await engine.send(Self.page(page))
+            await engine.cache?.flush()
+            page += 1
+        }
+        engine.cache?.applyOtherProcessesChanges(isDue: true)
+        #expect(try await engine.send(request).source == .network)
+        await engine.close()
+    }
+
+    @Test func `memory drops what a server that answers has refused`() async throws {
+        let engine = engine(stub(), memory: 1 << 20)
+        server.failure = CacheError(.other, "no memory left")
+        for _ in 0..<2 {
+            #expect(try await engine.send(request).source == .network)
+            await engine.cache?.flush()
+        }
+        server.failure = nil
+        _ = try await engine.send(request)
+        await engine.cache?.flush()
+        #expect(try await engine.send(request).source == .cache)
         await engine.close()
     }
 
