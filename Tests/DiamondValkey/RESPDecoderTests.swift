@@ -132,6 +132,20 @@ import Testing
         }
     }
 
+    @Test func `values that are kept do not keep the bytes before them`() throws {
+        let value = "$1000\r\n\(String(repeating: "x", count: 1000))\r\n"
+        var rest = ByteBuffer(string: String(repeating: value, count: 200))
+        var decoder = RESPDecoder()
+        var kept: [ByteBuffer] = []
+        // Pieces that end in the middle of values.
+        while let piece = rest.readBytes(length: min(1509, rest.readableBytes)), !piece.isEmpty {
+            decoder.append(ByteBuffer(bytes: piece))
+            while let value = try decoder.next() { if let bytes = value.bytes { kept.append(bytes) } }
+        }
+        #expect(kept.count == 200)
+        #expect(kept.allSatisfy { $0.readableBytes == 1000 && $0.storageCapacity <= 8192 })
+    }
+
     @Test func `a command is an array of bulk strings, and its description has no arguments`() {
         var command = RESPCommand("SET", argumentCount: 2)
         command.add("key")

@@ -62,6 +62,8 @@ package struct RESPDecoder {
     package mutating func append(_ bytes: ByteBuffer) {
         guard buffer.readableBytes > 0 else { return buffer = bytes }
         var bytes = bytes
+        // Values that were read share the storage: without this, each append would copy all of them.
+        buffer.discardReadBytes()
         buffer.writeBuffer(&bytes)
     }
 
