@@ -17,9 +17,9 @@ import Testing
     @Test func `a changed key names the records that depend on it`() {
         var watch = connected()
         let position = watch.position
-        for key in ["a", "b"] { watch.begin(key) }
-        watch.hold([1, 2], by: ["a"])
-        watch.hold([3], by: ["a", "b"])
+        let (first, second) = (watch.begin("a"), watch.begin("b"))
+        watch.hold([1, 2], by: [first])
+        watch.hold([3], by: [first, second])
         #expect(watch.changes(since: position).names?.isEmpty == true)
         watch.change(["b", "unknown"])
         #expect(watch.changes(since: position).names?.keys == [3])
@@ -29,22 +29,53 @@ import Testing
         #expect(watch.changes(since: watch.position).names?.isEmpty == true)
     }
 
-    @Test func `a key that changed before its reply was used is a change`() {
+    @Test(arguments: [false, true])
+    func `a key that changed before its reply was used is a change, even if it is watched again`(isAgain: Bool) {
         var watch = connected()
-        watch.begin("a")
+        let first = watch.begin("a")
         watch.change(["a"])
+        let second = isAgain ? watch.begin("a") : nil
         let position = watch.position
-        watch.set(ValkeyStamp(newAt: 1), of: "a")
-        watch.hold([7], by: ["a"])
+        watch.set(ValkeyStamp(newAt: 1), during: first)
+        watch.hold([7], by: [first])
         #expect(watch.stamp("a") == nil)
         #expect(watch.changes(since: position).names?.keys == [7])
+        guard let second else { return }
+        watch.set(ValkeyStamp(newAt: 2), during: second)
+        #expect(watch.stamp("a") == ValkeyStamp(newAt: 2))
+    }
+
+    @Test func `a stamp that was read before an own change is not remembered, and its records are read again`() {
+        var watch = connected()
+        let before = watch.begin("a")
+        watch.hold([1], by: [before])
+        watch.didChange("a", at: 2_000_000)
+        let position = watch.position
+        watch.set(ValkeyStamp(newAt: 1), during: before)
+        #expect(watch.stamp("a") == nil)
+        watch.hold([7], by: [before])
+        #expect(watch.changes(since: position).names?.keys == [7])
+        // Another process changes it, too.
+        watch.change(["a"])
+        #expect(watch.changes(since: position).names?.keys == [1, 7])
+    }
+
+    @Test func `a connection that was silent, but not lost, begins anew with the next answer`() {
+        var watch = connected()
+        watch.disconnect()
+        let position = watch.position
+        watch.advance(to: 3_000_000)
+        #expect(watch.connectedAt != nil)
+        #expect(watch.changes(since: position).names == nil)
+        let known = watch.position
+        watch.advance(to: 4_000_000)
+        #expect(watch.changes(since: known).names?.isEmpty == true)
     }
 
     @Test func `a common name, a lost connection and an emptied server change everything`() {
         for event in 0..<4 {
             var watch = connected()
-            watch.begin("a", isCommon: true)
-            watch.hold([1], by: ["a"])
+            watch.hold([1], by: [watch.begin("a", isCommon: true)])
             let position = watch.position
             switch event {
             case 0: watch.change(["a"])
@@ -61,8 +92,7 @@ import Testing
         var watch = connected()
         let position = watch.position
         for number in 0..<Int64(2 * ValkeyWatch.mostChanges) {
-            watch.begin("a")
-            watch.hold([number], by: ["a"])
+            watch.hold([number], by: [watch.begin("a")])
             watch.change(["a"])
         }
         #expect(watch.changes(since: position).names == nil)

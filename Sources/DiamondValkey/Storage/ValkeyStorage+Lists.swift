@@ -40,7 +40,7 @@ extension ValkeyStorage {
     private func forEachRecord(_ body: (CacheRecord) -> Void) async throws(CacheError) {
         var seen: Set<RequestKey> = []
         _ = try await forEachPage { (hashes) throws(CacheError) in
-            for record in try await valid(rows(of: hashes, isTracked: false), isTracked: false)
+            for record in try await valid(rows(of: hashes, isTracked: false))
             where seen.insert(record.key).inserted {
                 body(record)
             }

@@ -9,18 +9,19 @@ extension ValkeyStorage {
     public func records(under key: RequestKey, bodyLimit: Int) async throws(CacheError) -> [CacheRecord] {
         if let records = try await stored(under: key, bodyLimit: bodyLimit) { return records }
         // A variant is found under the key of its request.
-        guard let owner = try await owners(of: [key]).first, owner != key else { return [] }
+        guard let owner = try await owners(of: [key], isLookup: true).first, owner != key else { return [] }
         return try await (stored(under: owner, bodyLimit: bodyLimit) ?? []).filter { $0.key == key }
     }
 
     /// Returns the records of a hash; `nil` if there is no such hash.
     private func stored(under key: RequestKey, bodyLimit: Int) async throws(CacheError) -> [CacheRecord]? {
         let hash = keys.records(under: key)
-        watch.withLock { $0.begin(hash) }
+        let hashWatch = watch.withLock { $0.begin(hash) }
         let rows = try await rows(of: [hash], isTracked: true)
         guard !rows.isEmpty else { return nil }
-        let records = try await valid(rows, isTracked: true)
-        hold(records, by: [hash])
+        let stamps = try await stamps(of: names(of: rows), isTracked: true)
+        let records = valid(rows, given: stamps)
+        for record in records { hold(record, by: hashWatch, stamps) }
         return try await withBodies(records, limit: bodyLimit)
     }
 
@@ -73,35 +74,47 @@ extension ValkeyStorage {
     }
 
     /// Returns the records of rows as the stamps of their names leave them.
-    ///
-    /// - Parameter isTracked: whether the stamps are remembered.
-    func valid(_ rows: [ValkeyRow], isTracked: Bool) async throws(CacheError) -> [CacheRecord] {
-        let names = Set(rows.flatMap { ValkeyRow.names(of: $0.record) })
-        let stamps = try await stamps(of: names, isTracked: isTracked)
-        return rows.compactMap { row in row.record(given: ValkeyRow.names(of: row.record).map { stamps[$0] }) }
+    func valid(_ rows: [ValkeyRow]) async throws(CacheError) -> [CacheRecord] {
+        valid(rows, given: try await stamps(of: names(of: rows), isTracked: false))
     }
 
-    /// Remembers that memory may have records now.
-    func hold(_ records: [CacheRecord], by hashes: [String]) {
-        watch.withLock { watch in
-            for record in records {
-                let stamps = ValkeyRow.names(of: record).map(keys.stamp)
-                watch.hold([record.key.prefix, record.requestKey.prefix], by: hashes + stamps)
-            }
-        }
+    private func valid(_ rows: [ValkeyRow], given stamps: KnownStamps) -> [CacheRecord] {
+        rows.compactMap { row in row.record(given: ValkeyRow.names(of: row.record).map { stamps.values[$0] }) }
+    }
+
+    private func names(of rows: [ValkeyRow]) -> Set<ValkeyName> {
+        Set(rows.flatMap { ValkeyRow.names(of: $0.record) })
+    }
+
+    /// Remembers that memory may have a record now.
+    ///
+    /// - Parameters:
+    ///   - hashWatch: the watch of its hash.
+    ///   - stamps: the stamps of its names, which are tracked.
+    func hold(_ record: CacheRecord, by hashWatch: ValkeyWatch.KeyWatch, _ stamps: KnownStamps) {
+        let watches = ValkeyRow.names(of: record).compactMap { stamps.watches[$0] }
+        watch.withLock { $0.hold([record.key.prefix, record.requestKey.prefix], by: [hashWatch] + watches) }
     }
 
     // MARK: Stamps
 
-    /// Returns the stamps of names that have one.
-    func stamps(of names: Set<ValkeyName>, isTracked: Bool) async throws(CacheError) -> [ValkeyName: ValkeyStamp] {
-        var known: [ValkeyName: ValkeyStamp] = [:]
+    /// The stamps of the names that have one, and the watches of all, if they are tracked.
+    struct KnownStamps {
+        var values: [ValkeyName: ValkeyStamp] = [:]
+        var watches: [ValkeyName: ValkeyWatch.KeyWatch] = [:]
+    }
+
+    /// Returns the stamps of names.
+    ///
+    /// - Parameter isTracked: whether they are remembered.
+    func stamps(of names: Set<ValkeyName>, isTracked: Bool) async throws(CacheError) -> KnownStamps {
+        var known = KnownStamps()
         var missing: [ValkeyName] = []
         watch.withLock { watch in
             for name in names {
                 let key = keys.stamp(of: name)
-                if let stamp = watch.stamp(key) { known[name] = stamp } else { missing.append(name) }
-                if isTracked { watch.begin(key, isCommon: name.isCommon) }
+                if isTracked { known.watches[name] = watch.begin(key, isCommon: name.isCommon) }
+                if let stamp = watch.stamp(key) { known.values[name] = stamp } else { missing.append(name) }
             }
         }
         guard !missing.isEmpty else { return known }
@@ -110,17 +123,17 @@ extension ValkeyStorage {
         watch.withLock { watch in
             for (name, value) in zip(missing, values) {
                 guard let stamp = value.flatMap(ValkeyStamp.init) else { continue }
-                known[name] = stamp
-                if isTracked { watch.set(stamp, of: keys.stamp(of: name)) }
+                known.values[name] = stamp
+                if let keyWatch = known.watches[name] { watch.set(stamp, during: keyWatch) }
             }
         }
         return known
     }
 
     /// Returns the stamps of names, for records to store. Names without a stamp get one.
-    func stampsForStoring(_ names: Set<ValkeyName>) async throws(CacheError) -> [ValkeyName: ValkeyStamp] {
+    func stampsForStoring(_ names: Set<ValkeyName>) async throws(CacheError) -> KnownStamps {
         let known = try await stamps(of: names, isTracked: true)
-        let missing = names.filter { known[$0] == nil }
+        let missing = names.filter { known.values[$0] == nil }
         guard !missing.isEmpty else { return known }
         let new = ValkeyStamp(newAt: watch.withLock { $0.time }).bytes
         let writes = missing.map { name in

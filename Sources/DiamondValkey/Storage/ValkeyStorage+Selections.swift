@@ -72,9 +72,11 @@ extension ValkeyStorage {
     }
 
     /// Returns the request keys under which records are found: their own, or for variants, those of their requests.
-    func owners(of records: [RequestKey]) async throws(CacheError) -> [RequestKey] {
+    ///
+    /// - Parameter isLookup: whether to ask over the connection that reads: no lookup waits behind a large body.
+    func owners(of records: [RequestKey], isLookup: Bool = false) async throws(CacheError) -> [RequestKey] {
         let owners = try await ask { () throws(ValkeyError) in
-            try await wire.values(of: records.map(keys.owner), isTracked: false)
+            try await wire.values(of: records.map(keys.owner), isTracked: isLookup)
         }
         return zip(records, owners).map { (key, owner) in owner.flatMap { RequestKey(String(buffer: $0)) } ?? key }
     }
@@ -139,7 +141,7 @@ extension ValkeyStorage {
     {
         var count = CacheRecordCount()
         _ = try await forEachPage { (hashes) throws(CacheError) in
-            let records = try await valid(rows(of: hashes, isTracked: false), isTracked: false)
+            let records = try await valid(rows(of: hashes, isTracked: false))
             let selected = records.filter { condition.includes($0) && !(change == .mark && $0.isStale) }
             count += try await run(
                 selected.map { call(change, in: keys.records(under: $0.requestKey), record: "\($0.key)") })

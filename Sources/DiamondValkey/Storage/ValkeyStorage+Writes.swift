@@ -47,7 +47,7 @@ extension ValkeyStorage {
         let owners = try await owners(of: [confirmation.key])
         let rows = try await rows(of: owners.map(keys.records), isTracked: false)
         for row in rows where row.record.key == confirmation.key {
-            guard let stored = try await valid([row], isTracked: false).first,
+            guard let stored = try await valid([row]).first,
                 let record = confirmation.record(replacing: stored)
             else { return nil }
             var store = ValkeyStore(record.with(chunks: row.record.chunks))
@@ -64,14 +64,17 @@ extension ValkeyStorage {
     /// - Returns: the keys of those that were not stored, or are stale.
     private func store(_ stores: [ValkeyStore]) async throws(CacheError) -> [RequestKey] {
         if stores.isEmpty { return [] }
+        var stores = stores
         watch.withLock { watch in
-            for store in stores { watch.begin(keys.records(under: store.record.requestKey)) }
+            for index in stores.indices {
+                stores[index].hashWatch = watch.begin(keys.records(under: stores[index].record.requestKey))
+            }
         }
         let stamps = try await stampsForStoring(Set(stores.flatMap(\.names)))
         var calls: [ValkeyCall] = []
         var stored: [ValkeyStore] = []
         for var store in stores {
-            let own = store.names.compactMap { stamps[$0] }
+            let own = store.names.compactMap { stamps.values[$0] }
             // A stamp that was evicted at once: the record would be gone.
             guard own.count == store.names.count else { continue }
             store.isStale = store.record.isStale || isOutdated(store.record, stamps: own)
@@ -83,7 +86,7 @@ extension ValkeyStorage {
         var vanished = Set(stores.map(\.record.key)).subtracting(stored.map(\.record.key))
         for (store, reply) in zip(stored, replies) {
             if reply != .integer(1) || store.isStale { vanished.insert(store.record.key) }
-            hold([store.record], by: [keys.records(under: store.record.requestKey)])
+            if let hashWatch = store.hashWatch { hold(store.record, by: hashWatch, stamps) }
         }
         return Array(vanished)
     }
@@ -154,6 +157,8 @@ private struct ValkeyStore {
     var isStale = false
     /// Whether the chunks of the body are on the server.
     var areChunksStored = false
+    /// The watch of the hash, from before it is changed.
+    var hashWatch: ValkeyWatch.KeyWatch?
 
     init(_ record: CacheRecord) { self.record = record }
 

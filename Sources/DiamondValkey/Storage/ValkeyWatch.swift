@@ -3,9 +3,18 @@ import Diamond
 
 /// The keys that the server tracks for this process, and the changes that it has reported.
 ///
-/// A key is watched before it is read. If it is not watched any more when the reply is used, it has changed since.
+/// A key is watched before it is read. If that watch has ended when the reply is used, the key has changed since, even
+/// if another task watches it again.
 struct ValkeyWatch {
+    /// The watch of a key until it changes.
+    struct KeyWatch: Hashable, Sendable {
+        let key: String
+        fileprivate let number: Int
+    }
+
     private struct Watched {
+        /// The number of its ``KeyWatch``.
+        var number: Int
         /// The stamp, if the key is one of a name and it was read.
         var stamp: ValkeyStamp?
         /// The prefixes of the keys of records that depend on it.
@@ -28,6 +37,8 @@ struct ValkeyWatch {
     static let mostChanges = 4096
 
     private var keys: [String: Watched] = [:]
+    /// The number of watches so far.
+    private var watches = 0
     private var changes: [Change] = []
     /// The position before the oldest kept change.
     private var oldest: Int64 = 0
@@ -44,19 +55,26 @@ struct ValkeyWatch {
 
     // MARK: Watching
 
-    /// Begins to watch a key before it is read.
-    mutating func begin(_ key: String, isCommon: Bool = false) {
-        if keys[key] != nil { return }
+    /// Begins to watch a key before it is read, unless it is watched.
+    @discardableResult
+    mutating func begin(_ key: String, isCommon: Bool = false) -> KeyWatch {
+        if let watched = keys[key] { return KeyWatch(key: key, number: watched.number) }
         if keys.count >= Self.mostKeys { forgetAll() }
-        keys[key] = Watched(isCommon: isCommon)
+        watches += 1
+        keys[key] = Watched(number: watches, isCommon: isCommon)
+        return KeyWatch(key: key, number: watches)
     }
 
-    /// Adds records that depend on keys.
-    mutating func hold(_ records: Set<Int64>, by names: [String]) {
+    private func index(of watch: KeyWatch) -> Dictionary<String, Watched>.Index? {
+        keys.index(forKey: watch.key).flatMap { keys[$0].value.number == watch.number ? $0 : nil }
+    }
+
+    /// Adds records that depend on keys, and were read during some watches.
+    mutating func hold(_ records: Set<Int64>, by watches: [KeyWatch]) {
         if records.isEmpty { return }
         var hasChanged = false
-        for name in names {
-            guard let index = keys.index(forKey: name) else {
+        for watch in watches {
+            guard let index = index(of: watch) else {
                 hasChanged = true
                 continue
             }
@@ -69,9 +87,9 @@ struct ValkeyWatch {
     /// Returns a stamp, if it is known.
     func stamp(_ key: String) -> ValkeyStamp? { keys[key]?.stamp }
 
-    /// Adds a stamp that was read, unless it has changed since.
-    mutating func set(_ stamp: ValkeyStamp, of key: String) {
-        guard let index = keys.index(forKey: key) else { return }
+    /// Adds a stamp that was read during a watch, unless it has changed since.
+    mutating func set(_ stamp: ValkeyStamp, during watch: KeyWatch) {
+        guard let index = index(of: watch) else { return }
         keys.values[index].stamp = stamp
     }
 
@@ -90,13 +108,15 @@ struct ValkeyWatch {
         stamp.changes.contains { $0 + (offset ?? 0) > position && !ownTimes.contains($0) }
     }
 
-    /// Takes a change of a stamp by this process.
+    /// Takes a change of a stamp by this process. Its records stay, but what is being read now is outdated.
     ///
     /// - Parameter time: the time of the change in the stamp.
     mutating func didChange(_ key: String, at time: Int64) {
         if ownTimes.count >= Self.mostChanges { ownTimes.removeAll() }
         ownTimes.insert(time)
         guard let index = keys.index(forKey: key) else { return }
+        watches += 1
+        keys.values[index].number = watches
         keys.values[index].stamp = nil
     }
 
@@ -116,8 +136,9 @@ struct ValkeyWatch {
         connectedAt = nil
     }
 
-    /// Takes the server's time.
+    /// Takes the server's time. A connection that was silent for long, but was not lost, begins anew.
     mutating func advance(to time: Int64) {
+        if connectedAt == nil { connect() }
         if offset == nil { offset = max(0, position - time) }
         position = max(position, time + (offset ?? 0))
     }
