@@ -2,6 +2,7 @@
 import Diamond
 import DiamondTestSupport
 import Foundation
+import DiamondSQLite
 import NIOCore
 import NIOPosix
 import Testing
@@ -93,6 +94,30 @@ import Testing
         _ = try await killer.send([RESPCommand("CLIENT", "KILL", "TYPE", "pubsub")], within: .seconds(20))
         #expect(await storage.changed(since: position) == nil)
         await untilTrue { storage.isConnected }
+    }
+
+    @Test func `the late answers of a lost connection do not stop the next one`() async throws {
+        var server = try await ValkeyServer()
+        let connections = Guarded(0)
+        let dialer = try ValkeyDialer(
+            ValkeyAddress(server.url), group: MultiThreadedEventLoopGroup.singleton, clientName: "test", channel: nil,
+            timeout: .seconds(20))
+        let link = ValkeyLink(dialer, timing: .patient, draw: { 0 }) { event in
+            if case .connected = event { connections.withLock { $0 += 1 } }
+        }
+        defer { link.close() }
+        _ = try await link.send([.time], within: .seconds(20))
+        await server.pause()
+        let start = ContinuousClock.now
+        async let long = try? link.send([.time], within: .seconds(1))
+        // A command that stalls stops the others.
+        await #expect(throws: ValkeyError.self) { try await link.send([.time], within: .milliseconds(50)) }
+        await server.end()
+        #expect(await long == nil)
+        server = try await server.restarted()
+        await untilTrue { connections.withLock { $0 } == 2 }
+        await untilTrue { ContinuousClock.now - start > .milliseconds(1200) }
+        #expect(try await link.send([.time], within: .seconds(20)).count == 1)
     }
 
     @Test func `a silent server drops memory after a second`() async throws {

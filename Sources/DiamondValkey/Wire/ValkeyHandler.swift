@@ -26,6 +26,8 @@ final class ValkeyHandler: ChannelInboundHandler {
     private var inFlight = CircularBuffer<ValkeyBatch>()
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     private var isStalled = false
+    /// Whether the server has sent something else than the protocol allows.
+    private var isBroken = false
 
     init(onSignal: @escaping (Signal) -> Void) { self.onSignal = onSignal }
 
@@ -38,7 +40,7 @@ final class ValkeyHandler: ChannelInboundHandler {
 
     /// Writes batches in one piece.
     func send(_ batches: [ValkeyBatch]) {
-        guard let context, context.channel.isActive else {
+        guard let context, context.channel.isActive, !isBroken else {
             for batch in batches { end(batch, .failure(Self.lost)) }
             return
         }
@@ -51,6 +53,8 @@ final class ValkeyHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // A channel over TLS is not closed at once.
+        guard !isBroken else { return }
         onSignal(.bytes(isAnswering: isStalled))
         isStalled = false
         decoder.append(unwrapInboundIn(data))
@@ -58,6 +62,7 @@ final class ValkeyHandler: ChannelInboundHandler {
             while let value = try decoder.next() { receive(value, context) }
         } catch {
             // Nothing after these bytes can be trusted.
+            isBroken = true
             for batch in inFlight { batch.complete(.failure(ValkeyError(.badAnswer, "\(error)"))) }
             context.close(promise: nil)
         }
@@ -65,7 +70,10 @@ final class ValkeyHandler: ChannelInboundHandler {
 
     private func receive(_ value: RESPValue, _ context: ChannelHandlerContext) {
         if case .push(let values) = value { return onSignal(.push(values)) }
-        guard let batch = inFlight.first else { return context.close(promise: nil) }
+        guard let batch = inFlight.first else {
+            isBroken = true
+            return context.close(promise: nil)
+        }
         guard batch.add(value) else { return }
         inFlight.removeFirst()
         end(batch, .success(batch.replies))
@@ -79,6 +87,10 @@ final class ValkeyHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     private func failAll() {
+        // The link may have another connection when the timer fires.
+        timer?.task.cancel()
+        timer = nil
+        isStalled = false
         while let batch = inFlight.popFirst() { end(batch, .failure(Self.lost)) }
     }
 
@@ -108,13 +120,13 @@ final class ValkeyHandler: ChannelInboundHandler {
 
     /// Ends the wait for late replies. They are still read, and dropped.
     private func failOverdue() {
+        guard let context else { return }
         let now = NIODeadline.now()
         for batch in inFlight where batch.isAwaited && batch.deadline <= now {
             isStalled = true
             batch.complete(.failure(ValkeyError(.timeout, "the server of the cache did not answer in time")))
         }
         if isStalled { onSignal(.stalled) }
-        guard let context else { return }
         startTiming(context, until: inFlight.lazy.filter(\.isAwaited).map(\.deadline).min())
     }
 }
