@@ -181,6 +181,27 @@ import Testing
         }
     }
 
+    @Test func `a new variant takes the place of the oldest one beyond the limit`() async throws {
+        let server = try await ValkeyServer()
+        let storage = try await server.storage()
+        let request = try CacheEntry.sample(0)
+        let now = WallTime.now
+        var variants: [CacheEntry] = []
+        for number in 1...ValkeyStorage.mostFields + 5 {
+            let body = number == 1 ? Self.large : Data("\(number)".utf8)
+            var entry = try CacheEntry.sample(number, body: body, storedAt: now - Int64(1000 - number))
+            entry.requestKey = request.key
+            variants.append(entry)
+            #expect(try await storage.store(entry).isEmpty)
+        }
+        let kept = try await storage.records(under: request.key, bodyLimit: .max)
+        #expect(Set(kept.map(\.key)) == Set(variants.suffix(ValkeyStorage.mostFields).map(\.key)))
+        let client = try ValkeyEvents().client(server.url)
+        defer { client.close() }
+        let hash = storage.keys.records(under: request.key)
+        #expect(try await client.scan("\(hash):*:0", after: nil).keys.isEmpty)
+    }
+
     @Test func `entries of programs with other prefixes are apart`() async throws {
         let server = try await ValkeyServer()
         let (one, other) = (try await server.storage("?prefix=one"), try await server.storage("?prefix=two"))

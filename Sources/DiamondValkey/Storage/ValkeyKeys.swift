@@ -4,8 +4,8 @@ import Foundation
 
 /// The names of the keys on a server.
 ///
-/// The part in braces decides the slot of a cluster: everything of a request is in one slot, so that a script can change
-/// it at once.
+/// The part in braces decides the slot of a cluster: everything of a request is in one slot, so that a script can
+/// change it at once.
 struct ValkeyKeys: Sendable {
     let prefix: String
 
@@ -33,9 +33,6 @@ struct ValkeyKeys: Sendable {
 
     /// The stamp of a name, or the one that it shares.
     func stamp(of name: ValkeyName) -> String { "\(prefix):\(name.text)" }
-
-    /// The process that fetches the response of a request.
-    func fetch(of key: RequestKey) -> String { "\(prefix):{\(key)}:fetch" }
 
     /// The channel of announcements.
     var channel: String { "\(prefix):changes" }

@@ -17,8 +17,9 @@ enum ValkeyScripts {
     /// Removes the body of the replaced record.
     ///
     /// - Keys: the hash; then the keys of the chunks, whose expiry it sets.
-    /// - Arguments: the field, the value, the milliseconds until it expires, whether it is marked stale (`1` or `0`); the
-    ///   version that the stored one must have, or nothing; and with a version, whether that may be marked stale.
+    /// - Arguments: the field, the value, the milliseconds until it expires, whether it is marked stale (`1` or `0`);
+    ///   the version that the stored one must have, or nothing; with a version, whether that may be marked stale; and
+    ///   the number of fields beyond which a new record takes the place of the oldest response.
     /// - Returns: whether it was stored.
     static let store = """
         local old = redis.call('HGET', KEYS[1], ARGV[1])
@@ -39,9 +40,24 @@ enum ValkeyScripts {
         if ARGV[4] == '1' then redis.call('HSET', KEYS[1], ARGV[1] .. '.s', '1')
         else redis.call('HDEL', KEYS[1], ARGV[1] .. '.s') end
         if redis.call('PTTL', KEYS[1]) < expiry then redis.call('PEXPIRE', KEYS[1], expiry) end
-        if old and string.sub(old, 94, 109) ~= string.sub(value, 94, 109) then
-          local body = KEYS[1] .. ':' .. string.sub(old, 94, 109) .. ':'
-          for chunk = 0, tonumber(string.sub(old, 86, 93)) - 1 do redis.call('UNLINK', body .. chunk) end
+        local function removeBody(row)
+          if string.sub(row, 94, 109) == string.sub(value, 94, 109) then return end
+          local body = KEYS[1] .. ':' .. string.sub(row, 94, 109) .. ':'
+          for chunk = 0, tonumber(string.sub(row, 86, 93)) - 1 do redis.call('UNLINK', body .. chunk) end
+        end
+        if old then removeBody(old)
+        elseif redis.call('HLEN', KEYS[1]) > tonumber(ARGV[7]) then
+          local oldest, row
+          for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+            local other = #field == 64 and field ~= ARGV[1] and redis.call('HGET', KEYS[1], field)
+            if other and string.sub(other, 85, 85) == 'r' and (not row or number(other, 1) < number(row, 1)) then
+              oldest, row = field, other
+            end
+          end
+          if row then
+            redis.call('HDEL', KEYS[1], oldest, oldest .. '.s')
+            removeBody(row)
+          end
         end
         return 1
         """
@@ -49,8 +65,8 @@ enum ValkeyScripts {
     /// Marks or erases some records of a hash.
     ///
     /// - Keys: the hash.
-    /// - Arguments: `mark`, `erase` or `count`; a field or nothing; the hash of a name in eight bytes, or nothing; a time
-    ///   before which a record was stored, or nothing.
+    /// - Arguments: `mark`, `erase` or `count`; a field or nothing; the hash of a name in eight bytes, or nothing; a
+    ///   time before which a record was stored, or nothing.
     /// - Returns: the number of the changed or counted records, and that of the responses among them.
     static let change = """
         local records, responses = 0, 0

@@ -8,6 +8,8 @@ import NIOCore
 extension ValkeyStorage {
     /// The most bytes of chunks in one trip.
     private static let groupSize = 1 << 20
+    /// The most fields of a hash, about as many as variants of a request: each lookup reads all of them.
+    static let mostFields = 64
 
     public func write(_ batch: CacheBatch) async throws(CacheError) -> CacheOutcome {
         var outcome = CacheOutcome()
@@ -106,6 +108,7 @@ extension ValkeyStorage {
         let milliseconds = max(1000, record.retention - record.storedAt)
         let texts = [
             String(milliseconds), store.isStale ? "1" : "0", store.version ?? "", store.wasStale ? "1" : "0",
+            String(Self.mostFields),
         ]
         return ValkeyCall(
             script: ValkeyScripts.store,
