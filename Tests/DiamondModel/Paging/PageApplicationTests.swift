@@ -421,7 +421,7 @@ import Testing
         let following = Task { await notes.follow(engine.updates(Request("notes"))) }
         var iterator = events.makeAsyncIterator()
         while !notes.isLoaded { _ = await iterator.next() }
-        #expect(notes.map(\.id) == Array(0..<count) && table.batches == 4 && table.failure == nil)
+        #expect(notes.map(\.id) == Array(0..<count) && table.batches == 8 && table.failure == nil)
         #expect(notes.core.application == nil)
         following.cancel()
         await following.value
