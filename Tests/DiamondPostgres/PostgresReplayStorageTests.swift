@@ -234,6 +234,19 @@ import Testing
         #expect(try await !storage.hasReady(in: .all))
     }
 
+    @Test func `keys that are equal as texts, but not in their bytes, are two keys`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let drafts = try [composed, decomposed].map { try PostgresPlace.draft("a", key: $0) }
+        let ids = try await storage.enqueue(ReplayEntry(drafts, maximumCount: 10), isWanted: nil).ids
+        #expect(try storage.keys(limit: 10, onlyBlocked: false, includesSignedOut: true).map(\.count) == [1, 1])
+        _ = try await storage.hold(.key(composed), reason: "test", isSignOut: false, isDryRun: false)
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 60_000)
+        #expect(try await storage.claim(2, ReplaySelection(), by: owner)?.jobs.map(\.id) == ids.suffix(1))
+        #expect(try await storage.check() == [])
+    }
+
     // MARK: Many jobs
 
     @Test func `jobs whose time was long ago are made ready by the next claims, however many they are`() async throws {

@@ -22,11 +22,11 @@ extension PostgresJobs {
             openCount = count
             if count > limit { return nil }
         }
-        var heads = Set(found.heads.keys)
+        var heads = found.heads
         var rows: [ReplayRow] = []
         for (index, draft) in drafts.enumerated() {
             let key = draft.policy.orderingKey
-            let isHead = key.map { heads.insert($0).inserted } ?? true
+            let isHead = key.map { heads.insert(Data($0.utf8)).inserted } ?? true
             let isCovered = found.holds.cover(key: key, identity: draft.identity, lane: draft.lane)
             var row = ReplayRow(draft, id: found.ids[index], isHead: isHead, isCovered: isCovered, at: now)
             if let owner, isHead, row.state == .ready, try !isQueueHeld() { row.claim(by: owner) }
@@ -41,8 +41,8 @@ extension PostgresJobs {
 
     private struct InsertionFacts {
         var ids: [Int64] = []
-        /// The ids of the heads of the keys that have one.
-        var heads: [String: Int64] = [:]
+        /// The keys that have a head. The server compares bytes, and not characters as `String` does.
+        var heads: Set<Data> = []
         var holds = Holds()
         var openCount = 0
     }
@@ -68,13 +68,13 @@ extension PostgresJobs {
             """)
         var facts = InsertionFacts()
         facts.ids = ids ?? []
-        var holds: Set<String> = []
+        var holds: [String] = []
         for index in 0..<rows.count {
             let row = rows[index]
             switch row.text("kind") {
             case "id": facts.ids.append(row.int64("number"))
-            case "head": facts.heads[row.text("name")] = row.int64("number")
-            case "hold": holds.insert(row.text("name"))
+            case "head": facts.heads.insert(row.data("name"))
+            case "hold": holds.append(row.text("name"))
             default: facts.openCount = Int(row.int64("number"))
             }
         }

@@ -86,7 +86,7 @@ final class PostgresJobs {
     /// Locks ordering keys against changes of their lines by other transactions. In ascending order, so that two
     /// transactions do not wait for each other.
     func lock(_ keys: some Sequence<String?>) throws(PostgresError) {
-        let keys = Set(keys.compactMap(\.self)).sorted()
+        let keys = keys.compactMap(\.self)
         guard !keys.isEmpty else { return }
         try connection.run(
             """
@@ -315,17 +315,19 @@ final class PostgresJobs {
 
     /// The holds that cover some of these jobs.
     struct Holds {
-        private let names: Set<String>
+        // The server compares bytes, and not characters as `String` does.
+        private let names: Set<Data>
 
         /// - Parameter names: the kinds and names of holds: `key cart-7`.
-        init(_ names: Set<String> = []) { self.names = names }
+        init(_ names: [String] = []) { self.names = Set(names.map { Data($0.utf8) }) }
 
         func cover(_ row: ReplayRow) -> Bool { cover(key: row.orderingKey, identity: row.identity, lane: row.lane) }
 
         func cover(key: String?, identity: String?, lane: String) -> Bool {
-            !names.isEmpty
-                && (key.map { names.contains("key \($0)") } == true
-                    || identity.map { names.contains("identity \($0)") } == true || names.contains("lane \(lane)"))
+            func cover(_ kind: String, _ name: String?) -> Bool {
+                name.map { names.contains(Data("\(kind) \($0)".utf8)) } ?? false
+            }
+            return !names.isEmpty && (cover("key", key) || cover("identity", identity) || cover("lane", lane))
         }
     }
 
@@ -340,7 +342,7 @@ final class PostgresJobs {
             SELECT kind || ' ' || name AS hold FROM hold WHERE (kind = 'key' AND name = ANY(\(keys)))
                 OR (kind = 'identity' AND name = ANY(\(identities))) OR (kind = 'lane' AND name = ANY(\(lanes)))
             """)
-        return Holds(Set(rows.map { $0.text("hold") }))
+        return Holds(rows.map { $0.text("hold") })
     }
 
     /// Sets the states of jobs that neither run nor have ended, by their time and the holds.

@@ -57,14 +57,16 @@ extension PostgresReplayStorage {
                 try await storage.write(isDryRun: isDryRun) { (jobs) throws(PostgresError) in try body(batch, jobs) }
             }
             if batch.isEmpty, !isDryRun { report(ReplayCommit(changesHolds: true)) }
-            ids = try read { (connection) throws(PostgresError) in
-                guard let column = hold.column else { return [] }
-                return try connection.rows(
-                    """
-                    SELECT id FROM job WHERE id > \(last) AND state = ANY(\(states.map(\.rawValue)))
-                        AND \(column) = \(hold.name) ORDER BY id LIMIT \(PostgresJobs.batchSize)
-                    """
-                ).map { $0.int64("id") }
+            guard let column = hold.column else { return count }
+            ids = try await replaying { (storage) throws(PostgresError) in
+                try await storage.pool.run { (connection) throws(PostgresError) in
+                    try connection.rows(
+                        """
+                        SELECT id FROM job WHERE id > \(last) AND state = ANY(\(states.map(\.rawValue)))
+                            AND \(column) = \(hold.name) ORDER BY id LIMIT \(PostgresJobs.batchSize)
+                        """
+                    ).map { $0.int64("id") }
+                }
             }
         } while !ids.isEmpty
         return count
@@ -92,8 +94,12 @@ extension PostgresReplayStorage {
 
     public func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
         try await inBatches { (jobs) throws(PostgresError) in try jobs.releaseOrphans() }
-        let signedOut = try read { (connection) throws(PostgresError) in
-            try connection.rows("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out").map { $0.text("name") }
+        let signedOut = try await replaying { (storage) throws(PostgresError) in
+            try await storage.pool.run { (connection) throws(PostgresError) in
+                try connection.rows("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out").map {
+                    $0.text("name")
+                }
+            }
         }
         for name in signedOut { try await erase(name, includingOpen: false) }
         try await inBatches { (jobs) throws(PostgresError) in try jobs.deleteEnded(.done, beyond: retention.done) }
@@ -137,13 +143,11 @@ extension PostgresReplayStorage {
 
     public func check() async throws(ReplayError) -> [ReplayFinding] {
         try await replaying { (storage) throws(PostgresError) in
-            try await storage.pool.run(within: .seconds(600)) { (connection) throws(PostgresError) in
-                try connection.run("SET statement_timeout = '10min'")
-                let findings = try connection.rows(PostgresJobs.contradictions).map { row in
+            try await storage.pool.transaction(within: .seconds(600)) { (connection) throws(PostgresError) in
+                try connection.run("SET LOCAL statement_timeout = '10min'")
+                return try connection.rows(PostgresJobs.contradictions).map { row in
                     ReplayFinding(id: row.integer("id"), what: row.text("what"))
                 }
-                try connection.run("SET statement_timeout = '15s'")
-                return findings
             }
         }
     }

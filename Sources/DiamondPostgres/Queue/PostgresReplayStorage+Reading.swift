@@ -150,10 +150,11 @@ extension PostgresReplayStorage {
                 """
                 SELECT ordering_key, count(*) AS count FROM job WHERE ordering_key = ANY(\(keys)) GROUP BY ordering_key
                 """)
+            // Keys are equal if their bytes are, which texts do not ask for.
             return Dictionary(
-                uniqueKeysWithValues: rows.map { ($0.text("ordering_key"), Int($0.int64("count"))) })
+                uniqueKeysWithValues: rows.map { ($0.data("ordering_key"), Int($0.int64("count"))) })
         }
-        return heads.map { ReplayQueue.OrderingKey(head: $0, count: counts[$0.orderingKey ?? ""] ?? 1) }
+        return heads.map { ReplayQueue.OrderingKey(head: $0, count: counts[Data(($0.orderingKey ?? "").utf8)] ?? 1) }
     }
 
     public func changed(since time: QueueTime) throws(ReplayError) -> [ReplayJob] {
