@@ -37,6 +37,16 @@ import Testing
         #expect(try #require(delays.min()) < .milliseconds(100))
     }
 
+    @Test func `the first store of names is no change for the process that makes it`() async throws {
+        let server = try await ValkeyServer()
+        let storage = try await server.storage()
+        let position = try storage.changes(since: nil).position
+        for number in 0..<50 { try await storage.store(try .sample(number, tags: ["tag \(number)"])) }
+        // Another round trip: all reports before it have arrived.
+        _ = try await storage.record(try .sample(0))
+        #expect(try storage.changes(since: position).names?.isEmpty == true)
+    }
+
     @Test func `an invalidation names only the entries that it concerns`() async throws {
         let server = try await ValkeyServer()
         let (one, other) = (try await server.storage(), try await server.storage())

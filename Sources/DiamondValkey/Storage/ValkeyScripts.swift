@@ -109,6 +109,18 @@ enum ValkeyScripts {
         return text
         """
 
+    /// Gives a name its first stamp.
+    ///
+    /// - Keys: the stamp.
+    /// - Arguments: the stamp, the milliseconds until it expires, or nothing.
+    /// - Returns: the stamp, which may be that of another process; `nil` if the key is of another program.
+    static let newStamp = """
+        if ARGV[2] == '' then redis.call('SET', KEYS[1], ARGV[1], 'NX')
+        else redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') end
+        local stamp = redis.pcall('GET', KEYS[1])
+        return type(stamp) == 'string' and stamp
+        """
+
     /// Sends an announcement.
     ///
     /// - Keys: the channel.

@@ -132,16 +132,25 @@ extension ValkeyStorage {
 
     /// Returns the stamps of names, for records to store. Names without a stamp get one.
     func stampsForStoring(_ names: Set<ValkeyName>) async throws(CacheError) -> KnownStamps {
-        let known = try await stamps(of: names, isTracked: true)
-        let missing = names.filter { known.values[$0] == nil }
+        var known = try await stamps(of: names, isTracked: true)
+        let missing = Array(names.filter { known.values[$0] == nil })
         guard !missing.isEmpty else { return known }
         let new = ValkeyStamp(newAt: watch.withLock { $0.time }).bytes
-        let writes = missing.map { name in
-            ValkeyWrite(key: keys.stamp(of: name), value: new, expiry: name.expiry, isOnlyIfAbsent: true)
+        let calls = missing.map { name in
+            ValkeyCall(
+                script: ValkeyScripts.newStamp, keys: [keys.stamp(of: name)],
+                arguments: [new, ByteBuffer(string: name.expiry.map { String($0.wholeMilliseconds) } ?? "")])
         }
-        _ = try await ask { () throws(ValkeyError) in try await wire.write(writes) }
-        // Another process may have been first. The key is also read to be tracked.
-        return try await stamps(of: names, isTracked: true)
+        // A change over the other connection would be reported to this process, as one by another.
+        let replies = try await ask { () throws(ValkeyError) in try await wire.run(calls) }
+        watch.withLock { watch in
+            for (name, reply) in zip(missing, replies) {
+                guard let stamp = reply.bytes.flatMap(ValkeyStamp.init) else { continue }
+                known.values[name] = stamp
+                if let keyWatch = known.watches[name] { watch.set(stamp, during: keyWatch) }
+            }
+        }
+        return known
     }
 }
 #endif
