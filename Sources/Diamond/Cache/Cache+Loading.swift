@@ -14,11 +14,11 @@ extension Cache {
         let entries = await remote.load(key).compactMap(entry)
         guard !entries.isEmpty, let use = loaded.add(entries, since: changes) else { return nil }
         for entry in entries {
-            guard case .miss(let changes) = memory.find(entry.key, request: entry.request) else { continue }
+            guard case .miss(let memoryChanges) = memory.find(entry.key, request: entry.request) else { continue }
             // A removal removes from the loaded entries first, then from memory.
-            guard loaded.find(entry.key, request: entry.request) != nil else { break }
+            guard !loaded.hasRemoved(entry.key, since: changes) else { continue }
             memory.storeIfUnchanged(
-                entry.stored, under: entry.key, request: entry.request, url: entry.url, since: changes)
+                entry.stored, under: entry.key, request: entry.request, url: entry.url, since: memoryChanges)
         }
         return use
     }

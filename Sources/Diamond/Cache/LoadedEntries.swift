@@ -30,22 +30,40 @@ final class LoadedEntries: Sendable {
         var uses: [RequestKey: Int] = [:]
         /// The number of removals so far.
         var changes = 0
+        /// The keys of the latest removals, the newest last.
+        var removed: [RequestKey] = []
+
+        /// Returns the keys that were removed after some number of removals; `nil` if all were, or it is not known.
+        func removed(since changes: Int) -> Set<RequestKey>? {
+            let count = self.changes - changes
+            return count <= removed.count ? Set(removed.suffix(count)) : nil
+        }
     }
+
+    /// The most removals that are remembered.
+    private static let mostRemoved = 1024
 
     private let state = Guarded(State())
 
-    /// The number of removals so far. What was loaded before the last one may be outdated.
+    /// The number of removals so far.
     var changes: Int { state.withLock { $0.changes } }
+
+    /// Whether the entry of a key was removed after some number of removals: what was loaded before is outdated.
+    func hasRemoved(_ key: RequestKey, since changes: Int) -> Bool {
+        state.withLock { $0.removed(since: changes)?.contains(key) ?? true }
+    }
 
     /// Returns the loaded response to exactly a request.
     func find(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         state.withLock { state in state.entries[key].flatMap { $0.request == request ? $0.stored : nil } }
     }
 
-    /// Adds entries for a lookup, unless one was removed since it began.
+    /// Adds entries for a lookup, except those that were removed since it began. `nil` if none is left.
     func add(_ entries: [Entry], since changes: Int) -> Use? {
         state.withLock { state in
-            guard state.changes == changes else { return nil }
+            guard let removed = state.removed(since: changes) else { return nil }
+            let entries = entries.filter { !removed.contains($0.key) }
+            guard !entries.isEmpty else { return nil }
             for entry in entries {
                 state.entries[entry.key] = entry
                 state.uses[entry.key, default: 0] += 1
@@ -67,6 +85,8 @@ final class LoadedEntries: Sendable {
     func remove(_ key: RequestKey) {
         state.withLock { state in
             state.changes += 1
+            if state.removed.count >= Self.mostRemoved { state.removed.removeFirst(Self.mostRemoved / 2) }
+            state.removed.append(key)
             state.entries[key] = nil
         }
     }
@@ -74,6 +94,7 @@ final class LoadedEntries: Sendable {
     func removeAll() {
         state.withLock { state in
             state.changes += 1
+            state.removed = []
             state.entries = [:]
         }
     }
