@@ -59,6 +59,35 @@ import Testing
         #expect(try await other.record(entries[8])?.isStale == false)
     }
 
+    @Test func `a change by age is complete when it returns, and the erasure of a name goes on after a second`()
+        async throws
+    {
+        let server = try await ValkeyServer()
+        var timing = ValkeyTiming.patient
+        timing.sweep = .zero
+        let storage = try await server.storage(timing: timing)
+        for number in 0..<600 { try await storage.store(try .sample(number, tags: ["t"])) }
+        _ = try await storage.invalidate([.stored(before: WallTime.now + 60_000)], announcing: nil)
+        #expect(try await storage.count([.all], onlyValid: true) == 0)
+        #expect(try await storage.count([.all], onlyValid: false) == 600)
+        #expect(try await storage.erase([.tag("t")], announcing: nil).isComplete == false)
+        #expect(try await storage.count([.all], onlyValid: false) == 0)
+        let client = try ValkeyEvents().client(server.url)
+        defer { client.close() }
+        // 600 hashes are more than a page.
+        var isEmpty = false
+        while !isEmpty {
+            var keys: [String] = []
+            var cursor: String?
+            repeat {
+                let page = try await client.scan(storage.keys.anyRecords, after: cursor)
+                keys += page.keys
+                cursor = page.cursor
+            } while cursor != nil
+            isEmpty = keys.isEmpty
+        }
+    }
+
     @Test func `a response that was requested before an invalidation by another process is stored stale`() async throws
     {
         let server = try await ValkeyServer()

@@ -115,18 +115,18 @@ extension ValkeyStorage {
         return count
     }
 
-    /// Changes the records of a name, or those stored before a time, hash by hash. After a second, the rest follows in
-    /// the background: the stamp of the name has changed, so that nothing finds these records any more.
+    /// Changes the records of a name, or those stored before a time, hash by hash. After a second, the rest of a name's
+    /// follows in the background: its stamp has changed, so that nothing finds these records any more.
     func sweep(
         _ change: Change, name: ValkeyName? = nil, before time: Int64? = nil, after start: String? = nil
     ) async throws(CacheError) -> CacheRecordCount {
         // The name of all records has no hash.
         let name = name == .all ? nil : name
-        let end = ContinuousClock.now + .seconds(1)
+        let end = ContinuousClock.now + timing.sweep
         var count = CacheRecordCount()
         let rest = try await forEachPage(after: start) { (hashes) throws(CacheError) in
             count += try await run(hashes.map { call(change, in: $0, name: name, before: time) })
-            return ContinuousClock.now < end
+            return time != nil || ContinuousClock.now < end
         }
         if let rest {
             Task { try? await sweep(change, name: name, before: time, after: rest) }

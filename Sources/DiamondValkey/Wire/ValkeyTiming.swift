@@ -15,6 +15,8 @@ package struct ValkeyTiming: Sendable {
     package var silence = Duration.seconds(1)
     /// The longest delay before the first repetition of a failed connection. It doubles up to the second.
     package var backoff = (first: Duration.milliseconds(50), last: Duration.seconds(5))
+    /// The time after which the erasure of the records of a name goes on in the background.
+    package var sweep = Duration.seconds(1)
     /// The most commands without an answer, and the most bytes of them.
     package var queue = (commands: 4096, bytes: 64 << 20)
 

@@ -201,7 +201,20 @@ final class RemoteCacheStorage: DirectCacheStorage {
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) throws(CacheError) -> CacheRecordCount {
         let parts = try parts(of: selections)
-        return try wait { (base) async throws(CacheError) in try await base.invalidate(parts, announcing: names) }
+        return try wait(within: Self.limit(of: parts)) { (base) async throws(CacheError) in
+            try await base.invalidate(parts, announcing: names)
+        }
+    }
+
+    /// The longest wait of a change of some selections, for some of which servers read all records.
+    private static func limit(of selections: [CacheSelection]) -> Duration {
+        let isQuick = selections.allSatisfy { selection in
+            switch selection.condition {
+            case .all, .keys, .name: true
+            case .urlPrefix, .storedBefore, .expired: false
+            }
+        }
+        return isQuick ? limit : queryLimit
     }
 
     func invalidate(urls: [String]) throws(CacheError) {
@@ -211,7 +224,9 @@ final class RemoteCacheStorage: DirectCacheStorage {
 
     func erase(_ selections: [CacheSelection], announcing names: ChangedNames?) throws(CacheError) -> CacheRecordCount {
         let parts = try parts(of: selections)
-        return try wait { (base) async throws(CacheError) in try await base.erase(parts, announcing: names) }
+        return try wait(within: Self.limit(of: parts)) { (base) async throws(CacheError) in
+            try await base.erase(parts, announcing: names)
+        }
     }
 
     func eraseOutdated(_ selections: [CacheSelection], announcing names: ChangedNames?) throws(CacheError) {
