@@ -213,14 +213,14 @@ extension ReplayStorageSuite.Check {
 
     static let owners = [
         Self("a lease ends, and is not renewed then") { run in
-            let owner = try await run.owner(lease: 10_000)
-            try await run.place.advance(by: .seconds(6))
-            try run.expect(try await run.storage.renew(owner, lease: 10_000, isSuspended: false), "it is alive")
-            try await run.place.advance(by: .seconds(6))
+            let owner = try await run.owner(lease: 1_000_000)
+            try await run.place.advance(by: .seconds(600))
+            try run.expect(try await run.storage.renew(owner, lease: 1_000_000, isSuspended: false), "it is alive")
+            try await run.place.advance(by: .seconds(600))
             try run.expect(try await run.storage.claim(1, ReplaySelection(), by: owner) != nil, "it is alive")
-            try await run.place.advance(by: .seconds(6))
+            try await run.place.advance(by: .seconds(600))
             try run.expect(try await run.storage.claim(1, ReplaySelection(), by: owner) == nil, "it is dead")
-            try run.expect(try await !run.storage.renew(owner, lease: 10_000, isSuspended: false), "it is dead")
+            try run.expect(try await !run.storage.renew(owner, lease: 1_000_000, isSuspended: false), "it is dead")
         },
         Self("the jobs of an owner that leaves are sent by others") { run in
             let id = try await run.add(run.draft())[0]

@@ -228,7 +228,7 @@ public final class ModelContext: Observable {
     func enter(_ model: Model) {
         models[key(of: model, model.untrackedID)] = .passUnretained(model)
         // An archived object may have both ids, and queued calls know it by the local one.
-        guard model.serverID != nil, let localID = model.tracking.localID else { return }
+        guard model.tracking.serverID != nil, let localID = model.tracking.localID else { return }
         let key = key(of: model, localID)
         if models[key] == nil { models[key] = .passUnretained(model) }
     }
