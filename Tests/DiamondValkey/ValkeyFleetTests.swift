@@ -181,6 +181,29 @@ import Testing
         #expect(try await storage.record(entry)?.isSound == true)
     }
 
+    @Test func `a server without memory still invalidates by names`() async throws {
+        let server = try await ValkeyServer(["--maxmemory", "4mb", "--maxmemory-policy", "noeviction"])
+        let (storage, other) = (try await server.storage(), try await server.storage())
+        let entry = try CacheEntry.sample(1, tags: ["cities"])
+        try await storage.store(entry)
+        #expect(try await other.record(entry)?.isStale == false)
+        await #expect(throws: CacheError.self) {
+            for number in 2..<99 { try await storage.store(try .sample(number, body: Self.large)) }
+        }
+        _ = try await storage.invalidate([.tag("cities")], announcing: nil)
+        // The report of the change may still be on its way.
+        while try await other.record(entry)?.isStale == false {}
+    }
+
+    @Test(arguments: [
+        ("OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:4.", true),
+        ("ERR Error running script (call to f_1): @user_script:4: @user_script: 4: -OOM command not allowed", true),
+        ("ERR unknown command", false),
+    ])
+    func `an error of a command in a script is told from others`(text: String, isFull: Bool) {
+        #expect((ValkeyError(RESPRefusal(text), command: "EVAL").code == .outOfMemory) == isFull)
+    }
+
     @Test(arguments: ["allkeys-lru", "allkeys-random", "volatile-ttl"])
     func `a server that evicts has whole entries or none`(policy: String) async throws {
         let server = try await ValkeyServer(["--maxmemory", "4mb", "--maxmemory-policy", policy])

@@ -54,8 +54,16 @@ extension ValkeyStorage {
         let call = ValkeyCall(
             script: ValkeyScripts.stamp, keys: [key],
             arguments: [change.rawValue, expiry].map { ByteBuffer(string: $0) })
-        let reply = try await ask { () throws(ValkeyError) in try await wire.run([call]) }
-        if let time = reply.first?.text.flatMap({ Int64($0) }) { watch.withLock { $0.didChange(key, at: time) } }
+        do throws(ValkeyError) {
+            let reply = try await wire.run([call])
+            if let time = reply.first?.text.flatMap({ Int64($0) }) { watch.withLock { $0.didChange(key, at: time) } }
+        } catch {
+            // A full server still removes: records without a stamp are gone.
+            guard error.code == .outOfMemory else { throw cacheError(error) }
+            _ = try await ask { () throws(ValkeyError) in
+                try await wire.write([ValkeyWrite(key: key, value: nil)])
+            }
+        }
         return change == .erase ? try await sweep(.erase, name: name) : CacheRecordCount()
     }
 

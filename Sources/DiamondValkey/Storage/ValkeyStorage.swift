@@ -84,10 +84,12 @@ public final class ValkeyStorage: CacheStorage {
 
     /// Sends a request to the server, with its failure as one of the cache.
     func ask<Value>(_ body: () async throws(ValkeyError) -> Value) async throws(CacheError) -> Value {
-        do { return try await body() } catch {
-            // A full server still answers lookups.
-            throw CacheError(error.code == .outOfMemory ? .other : .unreachable, error.message)
-        }
+        do { return try await body() } catch { throw cacheError(error) }
+    }
+
+    func cacheError(_ error: ValkeyError) -> CacheError {
+        // A full server still answers lookups.
+        CacheError(error.code == .outOfMemory ? .other : .unreachable, error.message)
     }
 
     // MARK: Events

@@ -32,7 +32,8 @@ package struct ValkeyError: Error, Hashable, CustomStringConvertible {
     /// - Parameter command: the command's name.
     init(_ refusal: RESPRefusal, command: String) {
         // Only the code: a message may quote an argument.
-        let isFull = refusal.code == "OOM"
+        // Redis 6 has the error of a command in a script in the message of another.
+        let isFull = refusal.code == "OOM" || refusal.code == "ERR" && refusal.message.contains("-OOM ")
         code = isFull ? .outOfMemory : .refused
         message =
             isFull
