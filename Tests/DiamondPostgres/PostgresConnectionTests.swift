@@ -5,7 +5,10 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite("Connections to PostgreSQL", .limit(minutes: 2)) struct PostgresConnectionTests {
+@Suite(
+    "Connections to PostgreSQL", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"),
+    .limit(minutes: 2)) struct PostgresConnectionTests
+{
     private func pool(_ parameters: String = "", size: Int = 2) async throws -> PostgresPool {
         PostgresPool(try await PostgresServer.database(parameters), size: size)
     }

@@ -7,7 +7,10 @@ import Foundation
 import Testing
 
 /// Faults of the whole server, which other tests cannot use meanwhile.
-@Suite("Faults of PostgreSQL", .enabled(if: Effort.isAlone), .serialized, .limit(minutes: 5)) struct PostgresFaultTests
+@Suite(
+    "Faults of PostgreSQL",
+    .enabled(if: Effort.hasFleet && Effort.isAlone, "restarts the server: scripts/fleet runs it alone"), .serialized,
+    .limit(minutes: 5)) struct PostgresFaultTests
 {
     @Test func `an immediate restart of the server loses, repeats and reorders nothing`() async throws {
         let place = try await PostgresPlace()

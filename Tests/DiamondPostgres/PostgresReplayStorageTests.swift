@@ -8,7 +8,10 @@ import Testing
 
 @testable import DiamondPostgres
 
-@Suite("The queue on PostgreSQL", .limit(minutes: 5)) struct PostgresReplayStorageTests {
+@Suite(
+    "The queue on PostgreSQL", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"),
+    .limit(minutes: 5)) struct PostgresReplayStorageTests
+{
     @Test(arguments: ReplayStorageSuite.Check.all)
     func `PostgreSQL keeps the contract`(_ check: ReplayStorageSuite.Check) async {
         let failure = await ReplayStorageSuite { try await PostgresPlace() }.failure(of: check)

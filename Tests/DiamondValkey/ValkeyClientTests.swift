@@ -6,7 +6,8 @@ import Testing
 
 @testable import DiamondValkey
 
-@Suite("ValkeyClient", .limit(minutes: 2)) struct ValkeyClientTests {
+@Suite("ValkeyClient", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"), .limit(minutes: 2))
+struct ValkeyClientTests {
     @Test func `each verb has its effect on a server`() async throws {
         let server = try await ValkeyServer()
         let client = try ValkeyEvents().client(server.url)

@@ -10,7 +10,9 @@ import Testing
 @testable import DiamondValkey
 
 /// Several processes over one server, and the faults of the server.
-@Suite("A fleet over Valkey", .limit(minutes: 5)) struct ValkeyFleetTests {
+@Suite(
+    "A fleet over Valkey", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"), .limit(minutes: 5)
+) struct ValkeyFleetTests {
     private static let large = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 10) })
 
     @Test(arguments: [CacheSelection.tag("cities"), .host("api.test"), .url("https://api.test/1"), .all])

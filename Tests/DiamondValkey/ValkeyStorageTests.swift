@@ -8,7 +8,8 @@ import Testing
 
 @testable import DiamondValkey
 
-@Suite("ValkeyStorage", .limit(minutes: 5)) struct ValkeyStorageTests {
+@Suite("ValkeyStorage", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"), .limit(minutes: 5))
+struct ValkeyStorageTests {
     /// The places of the contract's checks: one server, and its storages as of several processes.
     private struct Place: CacheStorageSuite.Place {
         let server: ValkeyServer

@@ -12,6 +12,9 @@ package enum Effort {
     /// Whether this process runs only tests that measure it.
     package static let isAlone = ProcessInfo.processInfo.environment["DIAMOND_ALONE"] != nil
 
+    /// Whether `scripts/fleet` runs this process, beside its servers.
+    package static let hasFleet = ProcessInfo.processInfo.environment["DIAMOND_FLEET"] != nil
+
     package static func rounds(_ quick: Int, soaking: Int) -> Int {
         guard let percent, soaking != .max else { return percent == nil ? quick : soaking }
         return max(quick, soaking * percent / 100)
