@@ -90,8 +90,9 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    private func show(_ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: StoreOptions)
-    {
+    private func show(
+        _ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: StoreOptions
+    ) {
         let verb = action.rawValue
         guard !place.json else {
             return Output.json(

@@ -29,7 +29,9 @@ extension ReplayTable {
     }
 
     /// Returns the answer to a job; `nil` if none is expected, or it was deleted.
-    static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayStoredAnswer? {
+    static func answer(
+        of id: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> ReplayStoredAnswer? {
         let stored = try storedAnswer(of: id, on: connection)
         guard case .answer(let answer, let time) = stored, let sealing = connection.sealing else { return stored }
         return try sealing.opened(answer, of: id).map { .answer($0, receivedAt: time) } ?? .damaged

@@ -97,7 +97,9 @@ extension ReplayTable {
     // sorts them. So the statements name their indexes.
 
     /// Whether a job of any identity may be claimed.
-    static func hasReady(in lanes: ReplaySelection.Lanes, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+    static func hasReady(in lanes: ReplaySelection.Lanes, on connection: borrowing SQLiteConnection) throws(SQLiteError)
+        -> Bool
+    {
         try !eligible(1, of: .all, in: lanes, on: connection).isEmpty
     }
 
