@@ -70,6 +70,8 @@ extension ReplayJob {
     /// Creates a job from its stored parts.
     ///
     /// - Parameters:
+    ///   - row: the job's row.
+    ///   - details: the job's opened details.
     ///   - priority: the policy's priority.
     ///   - enqueuedAt: the time at which the job was added.
     ///   - changedAt: the time of its last transition.

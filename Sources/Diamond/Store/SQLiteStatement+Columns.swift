@@ -23,3 +23,10 @@ extension SQLiteStatement {
         try withBytes(Int32(column.rawValue), body)
     }
 }
+
+/// Reading columns that may be NULL, by their positions.
+extension SQLiteStatement {
+    func optional(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
+
+    func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+}

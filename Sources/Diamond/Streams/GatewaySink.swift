@@ -40,7 +40,7 @@ extension GatewayClient {
 ///
 /// The last bytes are held back until the response is stored, so that the client's next request finds it. A response
 /// that comes before the end of the request's body is passed on at once, because that end may not come.
-final class GatewaySink: BodySink {
+final class GatewaySink: StoredBodySink {
     private struct State {
         /// The head, if nothing follows it. It is held back.
         var head: Response?

@@ -141,6 +141,7 @@ extension CacheRecord {
     /// - Parameters:
     ///   - head: ``head``.
     ///   - isStale: whether it was marked stale since it was stored.
+    ///   - isPinned: whether eviction leaves it out.
     ///   - chunks: all chunks, or none to read it without them.
     public init?(head: Data, isStale: Bool, isPinned: Bool = false, chunks: [Data] = []) {
         guard let read = CacheHead(head) else { return nil }

@@ -15,7 +15,7 @@ public import Foundation
 /// that evicts records whenever it likes is a sound one. A storage that returns a record other than the one that was
 /// stored is detected by its checksums, and its record is erased.
 ///
-/// Writes come one at a time from each process, lookups from any number of tasks at once. ``CacheStorageSuite`` in
+/// Writes come one at a time from each process, lookups from any number of tasks at once. `CacheStorageSuite` in
 /// `DiamondTesting` tests a storage by this contract.
 public protocol CacheStorage: Sendable {
     /// The name of the storage for messages: a path or a URL, without user and password.
@@ -31,7 +31,9 @@ public protocol CacheStorage: Sendable {
     /// variants, whose ``CacheRecord/requestKey`` it is; in any order. A record whose body is larger than a limit comes
     /// without its chunks.
     ///
-    /// - Parameter bodyLimit: bytes.
+    /// - Parameters:
+    ///   - key: the key of a request.
+    ///   - bodyLimit: bytes.
     func records(under key: RequestKey, bodyLimit: Int) async throws(CacheError) -> [CacheRecord]
 
     /// Returns some chunks of the body of a record; `nil` if the record is gone, or was replaced by one with another
@@ -60,7 +62,9 @@ public protocol CacheStorage: Sendable {
     /// all processes when the call returns. The names are announced even if no record is selected: the memory tiers of
     /// other processes may have entries that were evicted.
     ///
-    /// - Parameter names: the names to announce; `nil` if anything may have changed.
+    /// - Parameters:
+    ///   - selections: the selections; a record may be in several.
+    ///   - names: the names to announce; `nil` if anything may have changed.
     /// - Returns: the number of records that were not marked before; incomplete if the storage marks records without
     ///   reading them.
     func invalidate(
@@ -86,15 +90,19 @@ public protocol CacheStorage: Sendable {
     /// is the last.
     ///
     /// - Parameters:
+    ///   - groups: the groups of selections.
     ///   - order: the order of the page.
     ///   - cursor: the position after the last record of the page before, in the same order.
+    ///   - limit: the maximum number of records.
     func list(
         _ groups: [[CacheSelection]], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
     ) async throws(CacheError) -> [CacheRecord]
 
     /// Returns the number of responses in any of some selections.
     ///
-    /// - Parameter onlyValid: whether those marked stale are left out.
+    /// - Parameters:
+    ///   - selections: the selections; a record may be in several.
+    ///   - onlyValid: whether those marked stale are left out.
     func count(_ selections: [CacheSelection], onlyValid: Bool) async throws(CacheError) -> Int
 
     /// Returns the totals of the store, over all its processes.

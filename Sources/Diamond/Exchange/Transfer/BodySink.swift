@@ -40,11 +40,6 @@ protocol BodySink: AnyObject, Sendable {
     /// Receives another piece. The transfer waits until this returns.
     func append(_ piece: Data) async throws(TransportError)
 
-    /// Receives the rest of a stored body, after its first piece.
-    ///
-    /// - Throws: ``CacheError`` if the body cannot be read; ``TransportError`` as ``append(_:)``; `CancellationError`.
-    func append(rest reader: BodyReader) async throws
-
     /// Notes the end of the body.
     func complete()
 
@@ -60,12 +55,4 @@ extension BodySink {
     var onInterim: (@Sendable (InterimResponse) -> Void)? { nil }
     func open() {}
     func receive(_ event: ExchangeEvent) {}
-
-    func append(rest reader: BodyReader) async throws {
-        var reader = reader
-        while let piece = try reader.next() {
-            try await append(piece)
-            try Task.checkCancellation()
-        }
-    }
 }

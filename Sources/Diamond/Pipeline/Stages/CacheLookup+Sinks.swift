@@ -63,6 +63,14 @@ extension CacheLookup {
     }
 }
 
+/// A sink that reads a stored body itself.
+protocol StoredBodySink: BodySink {
+    /// Receives the rest of a stored body, after its first piece.
+    ///
+    /// - Throws: ``CacheError`` if the body cannot be read; ``TransportError`` as ``append(_:)``; `CancellationError`.
+    func append(rest reader: BodyReader) async throws
+}
+
 /// Streams a stored body into a sink. Between two pieces it holds no read transaction, which would block a checkpoint.
 private struct StoredBodyStream {
     enum Failure: Error {
@@ -120,7 +128,7 @@ private struct StoredBodyStream {
     func stream(from first: Data?) async throws(Failure) {
         do {
             if let first { try await sink.append(first) }
-            if let reader { try await sink.append(rest: reader) }
+            if let reader { try await append(rest: reader) }
         } catch let error as CacheError {
             throw unreadable(error)
         } catch let error as TransportError {
@@ -129,5 +137,14 @@ private struct StoredBodyStream {
             throw .failed(.cancelled)
         }
         sink.complete()
+    }
+
+    private func append(rest reader: BodyReader) async throws {
+        if let sink = sink as? any StoredBodySink { return try await sink.append(rest: reader) }
+        var reader = reader
+        while let piece = try reader.next() {
+            try await sink.append(piece)
+            try Task.checkCancellation()
+        }
     }
 }

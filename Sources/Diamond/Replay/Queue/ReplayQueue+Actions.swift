@@ -129,7 +129,9 @@ extension ReplayQueue {
 extension ReplayEdit {
     /// Returns the reason why the job cannot be edited; `nil` if it can.
     ///
-    /// - Parameter stored: the job's request as it is stored now.
+    /// - Parameters:
+    ///   - row: the job's row.
+    ///   - stored: the job's request as it is stored now.
     public func refusal(of row: ReplayRow, stored: Data) -> ReplayError? {
         guard row.state != .running, row.state != .done else {
             let message = "job \(id) is \(row.state), and can no longer be changed: add another one"

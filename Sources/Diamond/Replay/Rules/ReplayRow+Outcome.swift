@@ -3,6 +3,7 @@ extension ReplayRow {
     /// Changes the job by the outcome of its attempt.
     ///
     /// - Parameters:
+    ///   - outcome: the outcome.
     ///   - now: the current time.
     ///   - draw: a random number from 0 up to 1.
     public mutating func apply(_ outcome: ReplayOutcome, at now: QueueTime, draw: Double) {
@@ -190,6 +191,7 @@ extension ReplayRow {
     ///   - rescues: the number of times this happened in 72 hours, this time included.
     ///   - mayBeCause: whether the job may have caused the death. It has not if, for example, the system ended a
     ///     suspended app.
+    ///   - now: the current time.
     public mutating func applyOwnerDeath(rescues: Int, mayBeCause: Bool, at now: QueueTime) {
         renewToken()
         defer { clearOwner() }

@@ -3,8 +3,11 @@ extension ReplayRow {
     /// Creates the row of a new job.
     ///
     /// - Parameters:
+    ///   - draft: the request, with its policy.
+    ///   - id: the job's id.
     ///   - isHead: whether it is the head of its ordering key, or has none.
     ///   - isCovered: whether a hold covers its key, its identity or its lane.
+    ///   - now: the current time.
     public init(_ draft: ReplayDraft, id: Int64, isHead: Bool, isCovered: Bool, at now: QueueTime) {
         let heldReason = draft.heldReason ?? (isCovered ? .held : nil)
         let isDelayed = (draft.runAt ?? now) > now
@@ -65,7 +68,9 @@ extension ReplayRow {
     /// Sets the state of a job that neither runs nor has ended: held if it or a hold covers it, waiting until its time,
     /// ready otherwise. Does nothing to other jobs.
     ///
-    /// - Parameter isCovered: whether a hold covers its key, its identity or its lane. Called only if it matters.
+    /// - Parameters:
+    ///   - now: the current time.
+    ///   - isCovered: whether a hold covers its key, its identity or its lane. Called only if it matters.
     public mutating func updateState<Failure: Error>(
         at now: QueueTime, isCovered: (ReplayRow) throws(Failure) -> Bool
     ) throws(Failure) {
@@ -113,8 +118,11 @@ extension ReplayRow {
 
     /// Changes the job by the result of sending it. Then the storage sets the state (``updateState(at:isCovered:)``).
     ///
-    /// - Parameter wasUndecodable: whether an earlier attempt has failed with the same code. Called only for a request
-    ///   that cannot be decoded.
+    /// - Parameters:
+    ///   - report: the result of sending the job.
+    ///   - now: the current time.
+    ///   - wasUndecodable: whether an earlier attempt has failed with the same code. Called only for a request that
+    ///     cannot be decoded.
     /// - Returns: the failure to add to the job's history; `nil` for none.
     public mutating func finish<Failure: Error>(
         _ report: ReplayReport, at now: QueueTime, wasUndecodable: (_ code: String) throws(Failure) -> Bool

@@ -18,7 +18,7 @@ public enum ReplayEffect: Hashable, Sendable {
     case done(ReplayState)
     /// There is no such job.
     case noJob
-    /// The job's state does not allow the action (``ReplayRow/allows(_:)``).
+    /// The job's state does not allow the action (`ReplayRow.allows(_:)`).
     case wrongState(ReplayState)
     /// Another job has taken the unique name meanwhile.
     case notUnique

@@ -28,7 +28,9 @@ public struct ReplayEntry: Sendable {
 
     /// Returns a draft merged into the request of a job with its unique name.
     ///
-    /// - Parameter stored: the request of the job (``ReplayDraft/request``).
+    /// - Parameters:
+    ///   - draft: the new request, with its policy.
+    ///   - stored: the request of the job (``ReplayDraft/request``).
     public func merged(_ draft: ReplayDraft, into stored: Data) throws(ReplayError) -> ReplayDraft.Merger {
         try draft.merged(into: ReplayDraft.request(from: stored), rules: rules)
     }
@@ -68,7 +70,11 @@ public struct ReplayEdit: Sendable {
 extension ReplayEdit {
     /// Creates an edit.
     ///
-    /// - Parameter old: the request at the start of the edit. If the job has another one meanwhile, it is not edited.
+    /// - Parameters:
+    ///   - id: the job's id.
+    ///   - old: the request at the start of the edit. If the job has another one meanwhile, it is not edited.
+    ///   - draft: the new request, with its policy.
+    ///   - maximumCount: the maximum number of open jobs.
     public init(of id: ReplayJob.ID, from old: Request, to draft: ReplayDraft, maximumCount: Int) {
         self.init(id: id, draft: draft, maximumCount: maximumCount, old: old, rules: KeyRules())
     }

@@ -44,8 +44,10 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     /// Observes other processes until the result is released.
     ///
-    /// - Parameter notify: called soon after a change, on any thread; it may also be called for no reason. It must
-    ///   return quickly.
+    /// - Parameters:
+    ///   - subject: what is observed.
+    ///   - notify: called soon after a change, on any thread; it may also be called for no reason. It must return
+    ///     quickly.
     func watch(_ subject: ReplayWatchSubject, _ notify: @escaping @Sendable () -> Void) -> any ReplayWatch
 
     /// A number that changes whenever others than this instance have changed jobs; `nil` if it is not known.
@@ -70,8 +72,10 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// alive, and the single draft is the head of its key, ready, and the queue is not held, then that owner has
     /// claimed the job when this returns.
     ///
-    /// - Parameter isWanted: called with the result before the commit, perhaps several times; `nil` for always. If it
-    ///   returns `false`, nothing is added or changed, and all ids of the result are `nil`.
+    /// - Parameters:
+    ///   - entry: the jobs to add.
+    ///   - isWanted: called with the result before the commit, perhaps several times; `nil` for always. If it returns
+    ///     `false`, nothing is added or changed, and all ids of the result are `nil`.
     /// - Throws: ``ReplayError``; then nothing was added, or the commit is unknown. An entry with
     ///   ``ReplayEntry/ids`` may then be added again.
     func enqueue(
@@ -106,7 +110,10 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// When this returns, the jobs are running, have a new token, and belong to the owner. If the owner dies, they are
     /// rescued. No second job of an ordering key is claimed, also not in one batch, before the first one has ended.
     ///
-    /// - Parameter limit: the maximum number of jobs; at least 1.
+    /// - Parameters:
+    ///   - limit: the maximum number of jobs; at least 1.
+    ///   - selection: the jobs that may be claimed.
+    ///   - owner: the owner.
     /// - Returns: the claimed jobs; `nil` if the owner is not alive: it has no row, or its lease has ended.
     func claim(
         _ limit: Int, _ selection: ReplaySelection, by owner: ReplayOwnerRecord.ID
@@ -123,7 +130,9 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     /// Notes that the begun attempts of a claim were certainly not processed.
     ///
-    /// - Parameter isUnsent: called in the transaction. If it returns `false`, nothing is written.
+    /// - Parameters:
+    ///   - claim: the job's claim.
+    ///   - isUnsent: called in the transaction. If it returns `false`, nothing is written.
     func cancelBegin(_ claim: ReplayClaim, if isUnsent: @escaping @Sendable () -> Bool) async throws(ReplayError)
 
     /// Writes the outcome of a job (``ReplayRow/finish(_:at:wasUndecodable:)``), with its failure and its answer. The
@@ -149,12 +158,17 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     /// Registers an owner, which may claim jobs.
     ///
-    /// - Parameter lease: the time for which it counts as alive without a renewal, in milliseconds.
+    /// - Parameters:
+    ///   - owner: the owner.
+    ///   - lease: the time for which it counts as alive without a renewal, in milliseconds.
     func register(_ owner: ReplayOwnerRecord.Program, lease: Int64) async throws(ReplayError) -> ReplayOwnerRecord.ID
 
     /// Renews the lease of an owner, from now on.
     ///
-    /// - Parameter isSuspended: whether the system may end the process at any time.
+    /// - Parameters:
+    ///   - owner: the owner.
+    ///   - lease: the length of the lease, in milliseconds.
+    ///   - isSuspended: whether the system may end the process at any time.
     /// - Returns: `false` if the lease has ended, or the owner was removed; then it is never alive again.
     func renew(
         _ owner: ReplayOwnerRecord.ID, lease: Int64, isSuspended: Bool
@@ -188,7 +202,11 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// Adds a hold, or updates its reason, then holds the ready and waiting jobs that it covers, in batches. From the
     /// first transaction on, it applies to jobs that are added, return to the queue or are claimed.
     ///
-    /// - Parameter isSignOut: whether the hold is that of an identity that signs out. Its jobs are left out of lists.
+    /// - Parameters:
+    ///   - hold: the hold.
+    ///   - reason: the reason, for people.
+    ///   - isSignOut: whether the hold is that of an identity that signs out. Its jobs are left out of lists.
+    ///   - isDryRun: whether jobs are only counted, and nothing is changed.
     /// - Returns: the number of jobs that it has newly held.
     func hold(
         _ hold: ReplayHold, reason: String, isSignOut: Bool, isDryRun: Bool
@@ -202,7 +220,9 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     /// Erases the ended jobs of an identity that has been held as signed out, except those that open jobs need.
     ///
-    /// - Parameter discardsJobs: whether to erase all its jobs. The transaction that erases the last one ends the hold.
+    /// - Parameters:
+    ///   - identity: the identity.
+    ///   - discardsJobs: whether to erase all its jobs. The transaction that erases the last one ends the hold.
     func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError)
 
     /// Deletes jobs beyond the retention and completes what processes left unfinished, in batches: released jobs that
@@ -254,6 +274,7 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// Returns ordering keys with open jobs.
     ///
     /// - Parameters:
+    ///   - limit: the maximum number of keys.
     ///   - onlyBlocked: whether to return only keys whose head is held, dead or in review.
     ///   - includesSignedOut: whether to return keys whose head belongs to an identity that has signed out.
     func keys(
@@ -285,7 +306,9 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     /// Notes that answers were consumed, in one transaction. Then their jobs are deleted like others.
     ///
-    /// - Parameter retained: the jobs among them whose answers stay as long as the jobs do.
+    /// - Parameters:
+    ///   - ids: the jobs.
+    ///   - retained: the jobs among them whose answers stay as long as the jobs do.
     func consumeAnswers(of ids: [ReplayJob.ID], retaining retained: Set<ReplayJob.ID>) async throws(ReplayError)
 
     /// Puts the id of an object into the requests that wait for it, in one transaction, and makes those ready that wait

@@ -198,8 +198,3 @@ extension ReplayRow {
         creates = row.optionalText(Column.creates) ?? ""
     }
 }
-
-extension SQLiteStatement {
-    func optional(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
-    func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
-}
