@@ -6,23 +6,31 @@ import Testing
 
 @testable import Diamond
 
-/// A queue in SQLite, in a directory of its own, whose clocks a check moves.
+/// A queue in SQLite, in a directory of its own. Its clocks do not follow the machine's, which may be slow: a check
+/// moves them, and each reading takes a millisecond.
 private final class SQLitePlace: ReplayStorageSuite.Place {
     private let temporary = TemporaryStore()
     private let seal: (any CacheSeal)?
-    /// The time by which the clocks are ahead, in milliseconds.
-    private let offset = Guarded(Int64(0))
+    /// The time since the start, in milliseconds.
+    private let time = Guarded(Int64(0))
+    private let start = (wall: WallTime.now, uptime: Uptime.now)
 
     init(sealed isSealed: Bool) { seal = isSealed ? AESGCMSeal.first : nil }
 
     func open() async throws -> any ReplayStorage {
         var clock = ReplayClock.system
-        clock.now = { [offset] in .now + offset.withLock { $0 } }
-        clock.uptime = { [offset] in .now + offset.withLock { $0 } }
+        let next: @Sendable () -> Int64 = { [time] in
+            time.withLock { time in
+                time += 1
+                return time
+            }
+        }
+        clock.now = { [start] in start.wall + next() }
+        clock.uptime = { [start] in start.uptime + next() }
         return try SQLiteReplayStorage(temporary.store, seal: seal, clock: clock, create: true, seals: true)
     }
 
-    func advance(by duration: Duration) async throws { offset.withLock { $0 += duration.milliseconds } }
+    func advance(by duration: Duration) async throws { time.withLock { $0 += duration.milliseconds } }
 }
 
 @Suite("The contract of a queue's storage", .limit(minutes: 5)) struct ReplayStorageSuiteTests {

@@ -199,6 +199,7 @@ private final class PausingStorage: ReplayStorageWrapper {
     // MARK: Moving
 
     @Test func `a move takes open jobs as they are, and leaves the others`() async throws {
+        let start = ContinuousClock.now
         let queue = ReplayQueue(storage: local)
         var request = Request("http://api.test/1", method: .post)
         request.replay = ReplayPolicy(.durable, orderingKey: "k", metadata: ["a": 1])
@@ -209,14 +210,13 @@ private final class PausingStorage: ReplayStorageWrapper {
         try await queue.hold(ids[2])
         try await queue.discard(ids[3])
         let old = try ids.map { try #require(try queue.job($0)) }
-        let start = ContinuousClock.now
         let result = try await ReplayMove(from: local, to: remote, maximumCount: 100).run()
         #expect(result.moved.count == 3 && result.refusals.isEmpty)
         for job in old[..<3] {
             let id = try #require(result.moved[job.id])
             let new = try #require(try remote.job(id))
             #expect(new.state == job.state && new.metadata == job.metadata && new.idempotencyKey == job.idempotencyKey)
-            // A wait keeps its length, and the move takes some time.
+            // A ready job is due when it is added, and a wait keeps its length.
             let delay = Duration.seconds(abs(new.runAt.timeIntervalSince(job.runAt)))
             #expect(delay < start.duration(to: .now) + .seconds(1))
             #expect(new.expiresAt == job.expiresAt)
