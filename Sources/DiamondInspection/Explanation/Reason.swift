@@ -161,7 +161,7 @@ extension Reason {
 }
 
 extension CachePreview {
-    /// What the next request does.
+    /// The effect of the next request.
     var nextStep: String {
         switch decision {
         case .serve(.stale): "is answered from the cache, stale"

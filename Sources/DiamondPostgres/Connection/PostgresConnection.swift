@@ -117,7 +117,7 @@ package final class PostgresConnection {
         _ = try readAll()
     }
 
-    /// As ``sync()``, if there are statements in the pipeline.
+    /// Calls ``sync()`` if there are statements in the pipeline.
     func syncIfNeeded() throws(PostgresError) { if !pending.isEmpty { try sync() } }
 
     /// Adds the statements of a script to the pipeline. They end with semicolons, which occur nowhere else but in comments.

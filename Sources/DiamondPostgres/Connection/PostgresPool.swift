@@ -102,7 +102,7 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// As ``run(within:_:)``, for callers that cannot suspend: the calling thread waits.
+    /// Does the same as ``run(within:_:)`` for callers that cannot suspend: the calling thread waits.
     package func waitingRun<Value: Sendable>(
         within limit: Duration = .seconds(10),
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value

@@ -280,7 +280,7 @@ extension PostgresJobs {
         ).map(Ready.init)
     }
 
-    /// As ``ready(_:_:from:_:)``, for jobs of some identities, or without one.
+    /// Does the same as ``ready(_:_:from:_:)`` for jobs of some identities, or without one.
     func ready(
         _ limit: Int, _ priority: Int64, from turn: Int64, identities: [String], _ lanes: ReplaySelection.Lanes
     ) throws(PostgresError) -> [Ready] {

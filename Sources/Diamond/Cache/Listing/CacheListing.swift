@@ -3,11 +3,11 @@ public import Foundation
 
 /// The order of a list.
 public enum CacheOrder: String, Sendable, CaseIterable {
-    /// By the time at which a response arrived or was last confirmed, the newest first.
+    /// The order by the time at which a response arrived or was last confirmed, the newest first.
     case newest
-    /// By the size of the body, the largest first.
+    /// The order by the size of the body, the largest first.
     case largest
-    /// By the URL, in the order of its bytes.
+    /// The order by the URL, in the order of its bytes.
     case url
 }
 

@@ -119,7 +119,7 @@ public protocol CacheStorage: Sendable {
     func evict(to bytes: Int64) async throws(CacheError) -> Int?
 }
 
-/// What a storage need not keep.
+/// The defaults of a storage that does not keep these values.
 extension CacheStorage {
     public func setPinned(_ isPinned: Bool, for key: RequestKey) async throws(CacheError) -> Bool { false }
 

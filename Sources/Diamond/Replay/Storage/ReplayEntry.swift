@@ -38,7 +38,7 @@ public struct ReplayEntry: Sendable {
 
 /// The result of adding jobs.
 public struct ReplayEnqueued: Hashable, Sendable {
-    /// For each draft, the id of its job: the new one, or the one with the same unique name that stays or was changed.
+    /// The id of each draft's job: the new one, or the one with the same unique name that stays or was changed. An id is
     /// `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``), or the jobs were not wanted.
     public var ids: [ReplayJob.ID?]
     /// The claim of the entry's owner; `nil` if the job is not to be sent now.
