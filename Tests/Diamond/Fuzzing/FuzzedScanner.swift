@@ -127,13 +127,25 @@ extension PlainJSON.Value {
     fileprivate var isAmbiguous: Bool {
         switch self {
         case .null, .false, .true: false
-        case .number(let text): Double(String(decoding: text, as: UTF8.self))?.isFinite != true
+        case .number(let text): Self.hasNoUse(text)
         case .string(let units): !Self.isWellFormed(units)
         case .array(let values): values.contains(where: \.isAmbiguous)
         case .object(let members):
             Set(members.map(\.name)).count < members.count
                 || members.contains { !Self.isWellFormed($0.name) || $0.value.isAmbiguous }
         }
+    }
+
+    /// Whether no double is as large as a number, or it is below 10^-100000.
+    private static func hasNoUse(_ number: ArraySlice<UInt8>) -> Bool {
+        let text = String(decoding: number, as: UTF8.self)
+        guard let double = Double(text), double.isFinite else { return true }
+        let parts = text.split { $0 == "e" || $0 == "E" }
+        let digits = parts[0].drop { $0 == "-" }
+        guard double == 0, let first = digits.firstIndex(where: { ("1"..."9").contains($0) }) else { return false }
+        let zeros = digits[..<first].count { $0 == "0" }
+        let exponent = parts.count > 1 ? Double(parts[1]) ?? 0 : 0
+        return Double(digits.prefix { $0 != "." }.count - zeros) + exponent <= -100_000
     }
 
     private static func isWellFormed(_ units: [UInt16]) -> Bool { String(validating: units, as: UTF16.self) != nil }

@@ -73,6 +73,11 @@ import Testing
         #expect(try Self.read("1\(zeros)e-1000002") == 0.1)
     }
 
+    @Test(arguments: ["1e-100000", "-2.5e-99999"])
+    func `a JSON number that is smaller than any double keeps its digits`(text: String) throws {
+        #expect(try Self.written(Self.read(text)) == text)
+    }
+
     @Test func `an integer and a double that are written alike are equal`() throws {
         let (integer, double) = (try Self.read("18446744073709552000"), JSONValue.number(1.8446744073709552e19))
         #expect(integer == double && integer.hashValue == double.hashValue)
@@ -80,7 +85,7 @@ import Testing
         #expect(JSONValue(UInt64.max) != double && JSONValue(UInt64.max).description == "18446744073709551615")
     }
 
-    @Test(arguments: ["1e400", "-1e309", "1e-99999999999999999999", "123456789e999999"])
+    @Test(arguments: ["1e400", "-1e309", "1e-99999999999999999999", "123456789e999999", "1e-100001", "0.1e-100000"])
     func `a JSON number without use for any double is refused`(text: String) {
         let error = #expect(throws: JSONError.self) { try Self.read(text) }
         #expect(error?.code == .ambiguous)
