@@ -44,8 +44,8 @@ extension Lanes {
             return .waiting(queue.add(waiting, in: scope, priority: priority), waiting.admission)
         }
         guard case .waiting(let number, _) = start else { return start }
-        count(number, by: activityScope()?.begin(.queue, attempt: attempt))
         waiter.follow(since: priority) { [self] in change(number, to: $0) }
+        count(number, by: activityScope()?.begin(.queue, attempt: attempt))
         return start
     }
 

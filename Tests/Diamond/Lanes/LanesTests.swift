@@ -88,7 +88,8 @@ import Testing
             await untilTrue { clock.sleeping.count == 1 }
             clock.advance(by: .seconds(1))
         }
-        await untilTrue { engine.lanes.waiting == 2 }
+        // A wait is counted when it follows the priority.
+        await untilTrue { engine.activity.counts.queued == 2 }
         connections[0].queuePriority = .high
         server.land("http://h/2")
         await untilTrue { transport.requests.count == 3 }
@@ -165,7 +166,7 @@ import Testing
         var waiting: [Connection] = []
         for number in 1...3 {
             waiting.append(engine.start(Request("http://h/\(number)")))
-            await untilTrue { engine.lanes.waiting == number }
+            await untilTrue { engine.activity.counts.queued == number }
         }
         waiting[2].queuePriority = .high
         for number in [0, 3, 1, 2] {
