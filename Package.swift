@@ -249,13 +249,16 @@ let package = Package(
         .executableTarget(
             name: "QueueHammer",
             dependencies: [
-                "Diamond", "DiamondModel", "DiamondSQLite", "DiamondTestSupport",
+                "CWallClock", "Diamond", "DiamondModel", "DiamondSQLite", "DiamondTestSupport",
+                .target(name: "DiamondPostgres", condition: .when(traits: ["Postgres"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/QueueHammer"
         ),
         // Replaces getaddrinfo in the test process, for names whose lookup takes long.
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
+        // Sets the wall clock of a process ahead.
+        .target(name: "CWallClock", path: "Tests/WallClock"),
         // A SQLite VFS whose calls fail when a test asks for it, and that can lose unsynced writes.
         .target(name: "CFaultDisk", dependencies: ["CDiamondSQLite"], path: "Tests/FaultDisk"),
         // Starts and forks processes. Foundation does not start them reliably on Linux.
@@ -317,7 +320,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DiamondPostgresTests",
-            dependencies: ["Diamond", "DiamondPostgres", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting"],
+            dependencies: [
+                "Diamond", "DiamondPostgres", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting", "QueueHammer",
+                "SampleAPI", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Tests/DiamondPostgres"
         ),
         .testTarget(

@@ -23,21 +23,55 @@ enum PostgresServer {
     ///
     /// - Parameter parameters: more of libpq's parameters: `&user=anna`.
     static func database(_ parameters: String = "") async throws -> PostgresAddress {
+        try PostgresAddress(try await databaseURL() + parameters)
+    }
+
+    /// Creates an empty database, and returns its URL.
+    static func databaseURL() async throws -> String {
         let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
         let pool = try PostgresPool(address(), name: "test", size: 1)
         defer { pool.close() }
         _ = try await pool.run(within: .seconds(30)) { (connection) throws(PostgresError) in
             try connection.runText("CREATE DATABASE \(name)")
         }
-        let url = try variable("DIAMOND_POSTGRES").replacing("/postgres?", with: "/\(name)?")
-        return try PostgresAddress(url + parameters)
+        return try variable("DIAMOND_POSTGRES").replacing("/postgres?", with: "/\(name)?")
     }
 
+    /// Returns a relay to the server. ``database(_:)`` takes its ``parameters(of:)``.
+    static func relay() throws -> FaultyRelay {
+        try FaultyRelay(to: "\(address().parameters["host"] ?? "")/.s.PGSQL.5432")
+    }
+
+    /// Returns the parameters of an address behind a relay.
+    static func parameters(of relay: FaultyRelay) -> String { "&host=127.0.0.1&port=\(relay.port)" }
+
     /// Runs `pg_ctl` on the server.
-    static func control(_ arguments: String...) async throws {
+    ///
+    /// - Returns: whether it has succeeded.
+    @discardableResult
+    static func control(_ arguments: String...) async throws -> Bool {
         let child = try ChildProcess(
             URL(filePath: variable("DIAMOND_POSTGRES_CTL")), arguments, output: .null, errors: .null)
-        _ = await child.ended()
+        return await child.ended() == .exited(0)
+    }
+
+    /// Kills all processes of the server, and starts it again.
+    static func kill() async throws {
+        let directory = URL(filePath: try variable("DIAMOND_FLEET")).appending(path: "postgres")
+        let note = directory.appending(path: "data/postmaster.pid")
+        let first = try String(contentsOf: note, encoding: .utf8).prefix { $0 != "\n" }
+        let children = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+            let status = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8)
+            // NUMBER (NAME) STATE PARENT
+            return status?.components(separatedBy: ") ").last?.split(separator: " ").dropFirst().first == first
+        }
+        for process in ([String(first)] + children).compactMap({ Int32($0) }) { Foundation.kill(process, SIGKILL) }
+        // The next server must not take them for those of a living one.
+        for file in [note, directory.appending(path: ".s.PGSQL.5432.lock")] {
+            try FileManager.default.removeItem(at: file)
+        }
+        // Until the kernel has ended the processes, their memory counts as used.
+        while try await !control("start") { try Task.checkCancellation() }
     }
 
     /// Ends the server's processes of a database whose names contain a text.
@@ -58,15 +92,30 @@ enum PostgresServer {
 /// A queue in a database of its own, whose clock a check moves.
 final class PostgresPlace: ReplayStorageSuite.Place {
     let address: PostgresAddress
+    /// The address without a relay, for other processes.
+    let url: String
     /// The time by which the clock is ahead, in milliseconds.
     private let offset = Guarded(Int64(0))
 
-    init() async throws { address = try await PostgresServer.database() }
+    /// - Parameter relay: the relay between the storages and the server; `nil` for none.
+    init(behind relay: FaultyRelay? = nil) async throws {
+        url = try await PostgresServer.databaseURL()
+        address = try PostgresAddress(url + (relay.map(PostgresServer.parameters) ?? ""))
+    }
 
     func open() async throws -> any ReplayStorage { try await storage() }
 
     func storage(connections: Int = 2) async throws -> PostgresReplayStorage {
         try await PostgresReplayStorage(address, connections: connections) { [offset] in offset.withLock { $0 } }
+    }
+
+    /// Ends the leases of all owners.
+    func endLeases() async throws {
+        let pool = PostgresPool(address, size: 1)
+        defer { pool.close() }
+        try await pool.transaction { (connection) throws(PostgresError) in
+            try connection.run("UPDATE owner SET lease_until = 0")
+        }
     }
 
     func advance(by duration: Duration) async throws { offset.withLock { $0 += duration.milliseconds } }
@@ -110,7 +159,7 @@ extension PostgresPlace {
     }
 
     /// Calls a body until the server answers.
-    private static func patiently<Value>(_ body: () async throws -> Value) async throws -> Value {
+    static func patiently<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await body() } catch let error as ReplayError where error.isTransient {
                 try Task.checkCancellation()

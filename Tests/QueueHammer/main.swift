@@ -7,13 +7,18 @@ import HTTPTypes
 // Adds jobs to a queue, or sends them, for as long as it lives, beside others of its kind, any of which may be killed
 // at any moment:
 //
-// QueueHammer produce DIRECTORY BASE RUN LANE adds 40 jobs, and says each when it is durable: its id and its text
-// QueueHammer work DIRECTORY ends at the point that DIAMOND_FAULT names, after-send:3 at the third time, or stops there
-// until it is let go on, where DIAMOND_FAULT_STOPS is set QueueHammer serve DIRECTORY does the work of an engine that
-// replays automatically, and ends alike QueueHammer save DIRECTORY BASE TEXT held|live makes one object and changes it
-// twice, by saves that are queued; goes on where an earlier process of this was killed QueueHammer family DIRECTORY BASE
-// TEXT does the same with an object and three that refer to it QueueHammer network ends when it is told of a link that
-// comes up, in a network of its own
+// QueueHammer produce PLACE BASE RUN LANE adds 40 jobs, and says each when it is durable: its id and its text
+// QueueHammer work PLACE ends at the point that DIAMOND_FAULT names, after-send:3 at the third time, or stops there
+// until it is let go on, where DIAMOND_FAULT_STOPS is set
+// QueueHammer serve DIRECTORY does the work of an engine that replays automatically, and ends alike
+// QueueHammer save DIRECTORY BASE TEXT held|live makes one object and changes it twice, by saves that are queued; goes
+// on where an earlier process of this was killed
+// QueueHammer family DIRECTORY BASE TEXT does the same with an object and three that refer to it
+// QueueHammer network ends when it is told of a link that comes up, in a network of its own
+// QueueHammer clock says the seconds since 1970 by its wall clock
+//
+// PLACE is a directory, or the URL of a PostgreSQL database. With DIAMOND_CLOCK_AHEAD, the process's wall clock is ahead
+// by so many seconds.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 
@@ -23,8 +28,8 @@ let arguments = CommandLine.arguments.dropFirst().map { $0 }
 }
 
 /// Jobs of one lane, each with a number: what arrives shows the order.
-func produce(_ directory: String, _ base: String, _ run: String, _ lane: String) async throws {
-    let queue = try ReplayQueue(Store(directory: URL(filePath: directory)))
+func produce(_ place: String, _ base: String, _ run: String, _ lane: String) async throws {
+    let queue = try await Place(place).queue()
     // Beyond those of an earlier process of the same lane.
     let first = try queue.count(ReplayFilter(orderingKey: lane))
     for number in first..<first + 40 {
@@ -39,14 +44,16 @@ func produce(_ directory: String, _ base: String, _ run: String, _ lane: String)
     try await Task.sleep(for: .seconds(3600))
 }
 
-func work(_ directory: String) async throws {
-    var configuration = Engine.Configuration(store: Store(directory: URL(filePath: directory)))
+func work(_ text: String) async throws {
+    let place = try await Place(text)
+    var configuration = Engine.Configuration(store: place.store)
     configuration.observers = []
     let engine = Engine(configuration)
     let fault = Fault()
+    let queue = try place.queue(of: engine)
     // It is killed often, and that is no fault of the jobs: enough of it would make one poison.
-    if fault.isNone { try await engine.queue().allowSuddenTermination(true) }
-    let replayer = try engine.replayer(width: 4) { fault.pass($0.rawValue) }
+    if fault.isNone { try await queue.allowSuddenTermination(true) }
+    let replayer = try place.replayer(through: engine) { fault.pass($0.rawValue) }
     let summary = await replayer.run()
     if let error = summary.error { fail("\(error)") }
 }
@@ -80,10 +87,11 @@ do {
         try await Saver(arguments[1], arguments[2], arguments[3], isHeld: arguments[4] == "held").save()
     case ("family", 4): try await FamilySaver(arguments[1], arguments[2], arguments[3]).save()
     case ("network", 1): try await watchNetwork()
+    case ("clock", 1): print(Date().timeIntervalSince1970)
     default:
         FileHandle.standardError.write(
             Data(
-                "usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | serve DIRECTORY | save DIRECTORY BASE TEXT held|live | family DIRECTORY BASE TEXT | network\n"
+                "usage: QueueHammer produce PLACE BASE RUN LANE | work PLACE | serve DIRECTORY | save DIRECTORY BASE TEXT held|live | family DIRECTORY BASE TEXT | network | clock\n"
                     .utf8))
         exit(64)
     }

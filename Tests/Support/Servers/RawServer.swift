@@ -65,7 +65,8 @@ package final class RawServer: @unchecked Sendable {
         close(socket)
     }
 
-    private static func open(listens: Bool = true) throws -> (socket: Int32, port: UInt16) {
+    /// Opens a socket on a free port of this machine.
+    static func open(listens: Bool = true) throws -> (socket: Int32, port: UInt16) {
         let socket = socket(AF_INET, streamSocket, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
