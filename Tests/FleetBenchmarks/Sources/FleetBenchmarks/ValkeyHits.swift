@@ -3,34 +3,32 @@ import Diamond
 import DiamondValkey
 import Foundation
 
-/// The processor time of a hit of 1 KiB in this process, beside that of hiredis for `GET` of the same bytes, over the
-/// Unix socket of `scripts/fleet`. It includes kernel time. Each figure is the best of five rounds.
-@main
-struct ValkeyBenchmarks {
-    struct Failure: Error, CustomStringConvertible { let description: String }
+/// The processor time of a hit of 1 KiB in this process, beside that of hiredis for `GET` of the same bytes, over a Unix
+/// socket. It includes kernel time. Each figure is the best of five rounds.
+enum ValkeyHits {
+    static let rows = [(name: "valkey-hit", width: 16, target: 2.0), ("valkey-hit-alone", 1, .infinity)].map { row in
+        Row(
+            name: row.name,
+            method: "processor time of a hit of 1 KiB, \(row.width) at once, to hiredis' GET of the same bytes, alone",
+            unit: "x hiredis", target: .atMost(row.target)
+        ) { try await measure(atOnce: row.width) }
+    }
 
-    static let rounds = 5
-    static let hits = 40_000
+    private static let rounds = 5
+    private static let hits = 40_000
 
-    static func main() async throws {
-        guard let path = ProcessInfo.processInfo.environment["DIAMOND_VALKEY_SOCKET"] else {
-            throw Failure(description: "there is no server: FLEET=valkey scripts/fleet scripts/bench valkey-hit")
-        }
+    private static func measure(atOnce width: Int) async throws -> (Double, [String]) {
+        let path = try Failure.variable("DIAMOND_VALKEY_SOCKET")
         let storage = try ValkeyStorage("valkey+unix://\(path)")
         let entry = try sample()
         _ = try await storage.write(CacheBatch([.store(CacheRecord(entry))]))
         let peer = try hiredis(path)
-        print("# hiredis' GET, one at a time: \(peer) µs of processor time")
-        for (name, width, target) in [("valkey-hit", 16, 2.0), ("valkey-hit-alone", 1, .infinity)] {
-            let own = try await hit(of: entry.key, in: storage, atOnce: width)
-            let ratio = own / peer
-            print("# \(width) at once: \(own) µs of processor time")
-            print("\(name) \(ratio) x \(target) \(ratio <= target ? "ok" : "short")")
-        }
+        let own = try await hit(of: entry.key, in: storage, atOnce: width)
+        return (own / peer, ["\(own) µs, hiredis \(peer) µs"])
     }
 
     private static func sample() throws -> CacheEntry {
-        guard let key = RequestKey(String(repeating: "07", count: 32)) else { throw Failure(description: "no key") }
+        guard let key = RequestKey(String(repeating: "07", count: 32)) else { throw Failure("no key") }
         let stored = StoredResponse(
             status: 200, headerBlock: Data("Content-Type: application/json\r\n".utf8),
             body: Data(repeating: 120, count: 1024), storedAt: .now, initialAge: 0, lifetime: 60_000,
@@ -48,7 +46,7 @@ struct ValkeyBenchmarks {
                     group.addTask {
                         for _ in 0..<hits / width {
                             let records = try await storage.records(under: key, bodyLimit: 1 << 20)
-                            guard records.first?.bodySize == 1024 else { throw Failure(description: "a miss") }
+                            guard records.first?.bodySize == 1024 else { throw Failure("a miss") }
                         }
                     }
                 }
@@ -61,17 +59,17 @@ struct ValkeyBenchmarks {
 
     private static func hiredis(_ path: String) throws -> Double {
         guard let context = redisConnectUnix(path), context.pointee.err == 0 else {
-            throw Failure(description: "hiredis cannot connect")
+            throw Failure("hiredis cannot connect")
         }
         defer { redisFree(context) }
         guard hiredis_set(context, "benchmark", String(repeating: "x", count: 1024)) == 1 else {
-            throw Failure(description: "hiredis sets no value")
+            throw Failure("hiredis sets no value")
         }
         var best = Double.infinity
         for _ in 0..<rounds {
             let start = processorTime()
             for _ in 0..<hits where hiredis_get(context, "benchmark") != 1024 {
-                throw Failure(description: "hiredis gets no value")
+                throw Failure("hiredis gets no value")
             }
             best = min(best, (processorTime() - start) / Double(hits) * 1e6)
         }

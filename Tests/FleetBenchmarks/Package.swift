@@ -3,16 +3,17 @@
 import PackageDescription
 
 let package = Package(
-    name: "ValkeyBenchmarks",
+    name: "FleetBenchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "Diamond", path: "../..", traits: [.defaults, "Valkey"])],
+    dependencies: [.package(name: "Diamond", path: "../..", traits: [.defaults, "Postgres", "Valkey"])],
     targets: [
         .systemLibrary(
             name: "CHiredis", pkgConfig: "hiredis", providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
         .executableTarget(
-            name: "ValkeyBenchmarks",
+            name: "FleetBenchmarks",
             dependencies: [
                 "CHiredis", .product(name: "Diamond", package: "Diamond"),
+                .product(name: "DiamondPostgres", package: "Diamond"),
                 .product(name: "DiamondValkey", package: "Diamond"),
             ],
             swiftSettings: [
