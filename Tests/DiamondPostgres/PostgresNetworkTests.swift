@@ -110,5 +110,51 @@ import Testing
         #expect(try await storage.finish(claim, ReplayReport(.answered(status: 200), draw: 0)) == .done)
         #expect(claim.id == ids[0])
     }
+
+    // MARK: Connections
+
+    @Test func `a pool that is exhausted for a while loses and repeats nothing`() async throws {
+        let storage = try await place.storage(connections: 2)
+        let effects = PostgresEffects()
+        try await effects.sending(storage) {
+            async let busy: Void = withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        try await storage.pool.run(within: .seconds(60)) { (connection) throws(PostgresError) in
+                            _ = try connection.rows("SELECT pg_sleep(0.3)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await PostgresEffects.add(20, to: "a", of: storage)
+            try await busy
+            try await PostgresEffects.waitForEnd(of: 20, in: storage)
+        }
+        effects.expectSound(20, lines: ["a"])
+    }
+
+    @Test func `a server that has fewer connections than a process wants loses and repeats nothing`() async throws {
+        let role = "r" + UUID().uuidString.lowercased().replacing("-", with: "")
+        let pool = PostgresPool(place.address, size: 1)
+        defer { pool.close() }
+        try await pool.run { (connection) throws(PostgresError) in
+            // Two of them for the watch and for the owner.
+            try connection.runText("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 3")
+            try connection.runText("GRANT CREATE ON DATABASE \(place.name) TO \(role)")
+        }
+        let storage = try await PostgresReplayStorage(PostgresAddress(place.url + "&user=\(role)"), connections: 4)
+        let effects = PostgresEffects()
+        try await effects.sending(storage) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for line in ["a", "b", "c"] {
+                    group.addTask { try await PostgresEffects.add(5, to: line, of: storage) }
+                }
+                try await group.waitForAll()
+            }
+            try await PostgresEffects.waitForEnd(of: 15, in: storage)
+        }
+        effects.expectSound(5, lines: ["a", "b", "c"])
+    }
 }
 #endif
