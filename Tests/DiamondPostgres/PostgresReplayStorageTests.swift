@@ -237,6 +237,25 @@ import Testing
         #expect(try await !storage.hasReady(in: .all))
     }
 
+    @Test func `jobs whose transactions have the ids of lost ones are found at once after a crash`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage(connections: 1)
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 60_000)
+        for _ in 0..<2 {
+            _ = try await PostgresPlace.add(1, keys: 1, to: storage)
+            let claim = try #require(try await storage.claim(2, ReplaySelection(), by: owner)?.jobs.first)
+            _ = try await storage.finish(claim, ReplayReport(.answered(status: 200), draw: 0))
+        }
+        let ids = try await PostgresPlace.add(1, keys: 1, to: storage)
+        let pool = PostgresPool(place.address, size: 1)
+        defer { pool.close() }
+        try await pool.transaction { (connection) throws(PostgresError) in
+            try connection.run("UPDATE job SET turn = 3")
+        }
+        try await PostgresServer.terminate("diamond queue", of: place.address)
+        #expect(try await storage.claim(2, ReplaySelection(), by: owner)?.jobs.map(\.id) == ids)
+    }
+
     @Test func `keys that are equal as texts, but not in their bytes, are two keys`() async throws {
         let place = try await PostgresPlace()
         let storage = try await place.storage()

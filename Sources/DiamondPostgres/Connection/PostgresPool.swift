@@ -29,6 +29,7 @@ package final class PostgresPool: Sendable {
     private struct State {
         var isClosed = false
         var count = 0
+        var made = 0
         var lastID = 0
         /// The threads without work. The last one works first, so that the others end when there is little work.
         var idle: [Worker] = []
@@ -69,6 +70,9 @@ package final class PostgresPool: Sendable {
 
     /// The number of open or opening connections.
     package var count: Int { state.withLock { $0.count } }
+
+    /// The number of connections so far.
+    var madeCount: Int { state.withLock { $0.made } }
 
     /// Runs a body in a transaction, on a connection that is free.
     ///
@@ -319,7 +323,10 @@ package final class PostgresPool: Sendable {
             if wait > 0 { usleep(UInt32(clamping: min(wait, left) * 1000)) }
             do throws(PostgresError) {
                 let connection = try PostgresConnection(address, name: name)
-                state.withLock { $0.failures = 0 }
+                state.withLock { state in
+                    state.failures = 0
+                    state.made += 1
+                }
                 return connection
             } catch {
                 let delay = state.withLock { state in

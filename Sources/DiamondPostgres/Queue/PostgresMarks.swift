@@ -7,6 +7,9 @@ import Diamond
 /// read all of them. A job that is made ready later has a higher `turn`: the id of its transaction. So a claim that has
 /// taken all ready jobs need not look below the oldest transaction that was running at that time.
 ///
+/// A server that has crashed, and a replica that has taken its place, may give the ids of lost transactions again. All
+/// connections are new then, so the marks hold only until the next one is made.
+///
 /// Some other transaction may run for hours. Ours take at most seconds, so the mark passes it after ``quickly``. Once a
 /// second, a claim reads from further below, and once a minute from the start, in case one of ours took longer, or has
 /// undone a claim.
@@ -37,11 +40,20 @@ struct PostgresMarks {
     /// The time up to which timed jobs were handled.
     private var handledTime = QueueTime.min
     private var nextFullTimes = Uptime.min
+    /// The number of connections that the marks come from.
+    private var connections = 0
 
     private static let quickly: Int64 = 2_000
     private static let safely: Int64 = 10_000
     private static let sweepTime: Int64 = 1_000
     private static let fullSweepTime: Int64 = 60_000
+
+    /// Forgets all marks if a connection was made since.
+    mutating func begin(on connections: Int) {
+        guard connections != self.connections else { return }
+        self = PostgresMarks()
+        self.connections = connections
+    }
 
     /// Returns the lowest turn to read for a priority.
     func start(_ priority: Int64, _ sweep: Sweep) -> Int64 {

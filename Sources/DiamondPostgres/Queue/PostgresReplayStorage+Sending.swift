@@ -10,6 +10,7 @@ extension PostgresReplayStorage {
         // A claim that may have been committed is the only one that finds its jobs.
         if lostClaims.withLock({ !$0.isEmpty }) { return true }
         let now = Uptime.now
+        marks.withLock { $0.begin(on: pool.madeCount) }
         let (marks, sweep) = marks.withLock { ($0, $0.sweep(at: now)) }
         let found = try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.run { (connection) throws(PostgresError) -> (priority: Int64, turn: Int64)? in
@@ -105,6 +106,8 @@ extension PostgresReplayStorage {
         places: inout [PostgresMarks.Place]
     ) throws(PostgresError) -> ReplayClaims? {
         let now = Uptime.now
+        // The connection of this transaction may be new.
+        marks.withLock { $0.begin(on: pool.madeCount) }
         // A preview, which is undone, leaves the marks as they are.
         let times = owner == nil ? .min : marks.withLock { $0.startOfTimes(at: now) }
         let facts = try jobs.claimFacts(owner: owner, timesFrom: times)
