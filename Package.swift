@@ -181,7 +181,7 @@ let package = Package(
         ),
         .target(
             name: "DiamondValkey",
-            dependencies: ["Diamond", "DiamondSQLite", .product(name: "Crypto", package: "swift-crypto")] + valkey
+            dependencies: ["Diamond", "DiamondSQLite"] + valkey
         ),
         // The operations on a store that only operators need.
         .target(

@@ -13,8 +13,6 @@ import Testing
 @Suite(
     "A fleet over Valkey", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"), .limit(minutes: 5)
 ) struct ValkeyFleetTests {
-    private static let large = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 10) })
-
     @Test(arguments: [CacheSelection.tag("cities"), .host("api.test"), .url("https://api.test/1"), .all])
     func `an invalidation reaches the processes that have read an entry within 100 ms`(
         selection: CacheSelection
@@ -178,7 +176,7 @@ import Testing
         let entry = try CacheEntry.sample(1)
         try await storage.store(entry)
         await #expect(throws: CacheError.self) {
-            for number in 2..<99 { try await storage.store(try .sample(number, body: Self.large)) }
+            for number in 2..<99 { try await storage.store(try .sample(number, body: CacheEntry.largeBody)) }
         }
         #expect(try await storage.record(entry)?.isSound == true)
     }
@@ -190,7 +188,7 @@ import Testing
         try await storage.store(entry)
         #expect(try await other.record(entry)?.isStale == false)
         await #expect(throws: CacheError.self) {
-            for number in 2..<99 { try await storage.store(try .sample(number, body: Self.large)) }
+            for number in 2..<99 { try await storage.store(try .sample(number, body: CacheEntry.largeBody)) }
         }
         _ = try await storage.invalidate([.tag("cities")], announcing: nil)
         // The report of the change may still be on its way.
@@ -211,7 +209,7 @@ import Testing
         let server = try await ValkeyServer(["--maxmemory", "4mb", "--maxmemory-policy", policy])
         let storage = try await server.storage()
         let entries = try (0..<60).map {
-            try CacheEntry.sample($0, body: $0 % 3 == 0 ? Self.large : Data(count: 20_000))
+            try CacheEntry.sample($0, body: $0 % 3 == 0 ? CacheEntry.largeBody : Data(count: 20_000))
         }
         for entry in entries { _ = try? await storage.store(entry) }
         for entry in entries {
@@ -225,7 +223,7 @@ import Testing
         let storage = try await server.storage()
         let client = try ValkeyEvents().client(server.url)
         defer { client.close() }
-        let entry = try CacheEntry.sample(1, body: Self.large)
+        let entry = try CacheEntry.sample(1, body: CacheEntry.largeBody)
         try await storage.store(entry)
         let hash = storage.keys.records(under: entry.key)
         let chunks = try await client.scan("\(hash):*", after: nil).keys.sorted()
@@ -252,7 +250,7 @@ import Testing
         let now = WallTime.now
         var variants: [CacheEntry] = []
         for number in 1...ValkeyStorage.mostFields + 5 {
-            let body = number == 1 ? Self.large : Data("\(number)".utf8)
+            let body = number == 1 ? CacheEntry.largeBody : Data("\(number)".utf8)
             var entry = try CacheEntry.sample(number, body: body, storedAt: now - Int64(1000 - number))
             entry.requestKey = request.key
             variants.append(entry)
@@ -281,7 +279,7 @@ import Testing
         let storage = try await server.storage()
         let client = try ValkeyEvents().client(server.url)
         defer { client.close() }
-        let entry = try CacheEntry.sample(1, body: Self.large)
+        let entry = try CacheEntry.sample(1, body: CacheEntry.largeBody)
         try await storage.store(entry)
         let hash = storage.keys.records(under: entry.key)
         for key in [hash] + (try await client.scan("\(hash):*", after: nil).keys) {

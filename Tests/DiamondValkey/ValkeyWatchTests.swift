@@ -16,17 +16,17 @@ import Testing
 
     @Test func `a changed key names the records that depend on it`() {
         var watch = connected()
-        let position = watch.position
+        let position = watch.log.position
         let (first, second) = (watch.begin("a"), watch.begin("b"))
         watch.hold([1, 2], by: [first])
         watch.hold([3], by: [first, second])
-        #expect(watch.changes(since: position).names?.isEmpty == true)
+        #expect(watch.log.changes(since: position).names?.isEmpty == true)
         watch.change(["b", "unknown"])
-        #expect(watch.changes(since: position).names?.keys == [3])
+        #expect(watch.log.changes(since: position).names?.keys == [3])
         watch.change(["a"])
-        #expect(watch.changes(since: position).names?.keys == [1, 2, 3])
+        #expect(watch.log.changes(since: position).names?.keys == [1, 2, 3])
         watch.change(["a"])
-        #expect(watch.changes(since: watch.position).names?.isEmpty == true)
+        #expect(watch.log.changes(since: watch.log.position).names?.isEmpty == true)
     }
 
     @Test(arguments: [false, true])
@@ -35,11 +35,11 @@ import Testing
         let first = watch.begin("a")
         watch.change(["a"])
         let second = isAgain ? watch.begin("a") : nil
-        let position = watch.position
+        let position = watch.log.position
         watch.set(ValkeyStamp(newAt: 1), during: first)
         watch.hold([7], by: [first])
         #expect(watch.stamp("a") == nil)
-        #expect(watch.changes(since: position).names?.keys == [7])
+        #expect(watch.log.changes(since: position).names?.keys == [7])
         guard let second else { return }
         watch.set(ValkeyStamp(newAt: 2), during: second)
         #expect(watch.stamp("a") == ValkeyStamp(newAt: 2))
@@ -50,70 +50,70 @@ import Testing
         let before = watch.begin("a")
         watch.hold([1], by: [before])
         watch.didChange("a", at: 2_000_000)
-        let position = watch.position
+        let position = watch.log.position
         watch.set(ValkeyStamp(newAt: 1), during: before)
         #expect(watch.stamp("a") == nil)
         watch.hold([7], by: [before])
-        #expect(watch.changes(since: position).names?.keys == [7])
+        #expect(watch.log.changes(since: position).names?.keys == [7])
         // Another process changes it, too.
         watch.change(["a"])
-        #expect(watch.changes(since: position).names?.keys == [1, 7])
+        #expect(watch.log.changes(since: position).names?.keys == [1, 7])
     }
 
     @Test func `a connection that was silent, but not lost, begins anew with the next answer`() {
         var watch = connected()
         watch.disconnect()
-        let position = watch.position
+        let position = watch.log.position
         watch.advance(to: 3_000_000)
-        #expect(watch.connectedAt != nil)
-        #expect(watch.changes(since: position).names == nil)
-        let known = watch.position
+        #expect(watch.log.connectedAt != nil)
+        #expect(watch.log.changes(since: position).names == nil)
+        let known = watch.log.position
         watch.advance(to: 4_000_000)
-        #expect(watch.changes(since: known).names?.isEmpty == true)
+        #expect(watch.log.changes(since: known).names?.isEmpty == true)
     }
 
     @Test func `a common name, a lost connection and an emptied server change everything`() {
         for event in 0..<4 {
             var watch = connected()
             watch.hold([1], by: [watch.begin("a", isCommon: true)])
-            let position = watch.position
+            let position = watch.log.position
             switch event {
             case 0: watch.change(["a"])
             case 1: watch.change(nil)
             case 2: watch.disconnect()
             default: watch.connect()
             }
-            #expect(watch.changes(since: position).names == nil)
-            #expect(watch.changes(since: watch.position).names?.isEmpty == true)
+            #expect(watch.log.changes(since: position).names == nil)
+            #expect(watch.log.changes(since: watch.log.position).names?.isEmpty == true)
         }
     }
 
     @Test func `changes beyond those that are kept are any`() {
         var watch = connected()
-        let position = watch.position
-        for number in 0..<Int64(2 * ValkeyWatch.mostChanges) {
+        let position = watch.log.position
+        for number in 0..<Int64(2 * CacheChangeLog.mostChanges) {
             watch.hold([number], by: [watch.begin("a")])
             watch.change(["a"])
         }
-        #expect(watch.changes(since: position).names == nil)
-        #expect(watch.changes(since: watch.position - 10).names?.keys.count == 10)
+        #expect(watch.log.changes(since: position).names == nil)
+        #expect(watch.log.changes(since: watch.log.position - 10).names?.keys.count == 10)
     }
 
     @Test func `more keys than are watched are any change`() {
         var watch = connected()
-        let position = watch.position
+        let position = watch.log.position
         for number in 0...ValkeyWatch.mostKeys { watch.begin("\(number)") }
-        #expect(watch.changes(since: position).names == nil)
+        #expect(watch.log.changes(since: position).names == nil)
     }
 
     @Test func `positions grow when a server with a slower clock takes over`() {
         var watch = connected(at: 5_000_000)
-        let before = watch.position
+        let before = watch.log.position
         watch.disconnect()
         watch.connect()
         watch.advance(to: 1_000_000)
-        #expect(watch.position > before)
-        let known = watch.position
+        #expect(watch.log.position > before)
+        let known = watch.log.position
         let later = ValkeyStamp(erasure: 2, invalidation: 1_000_100)
         let earlier = ValkeyStamp(erasure: 2, invalidation: 999_000)
         #expect(watch.isChanged(later, since: known))
@@ -123,9 +123,9 @@ import Testing
     @Test func `neither a new name nor an own change is a change by another process`() {
         var watch = connected()
         watch.didChange("a", at: 2_000_000)
-        #expect(!watch.isChanged(ValkeyStamp(erasure: 2, invalidation: 2_000_000), since: watch.position))
-        #expect(!watch.isChanged(ValkeyStamp(newAt: 3_000_000), since: watch.position))
-        #expect(watch.isChanged(ValkeyStamp(erasure: 3_000_000, invalidation: 2_000_000), since: watch.position))
+        #expect(!watch.isChanged(ValkeyStamp(erasure: 2, invalidation: 2_000_000), since: watch.log.position))
+        #expect(!watch.isChanged(ValkeyStamp(newAt: 3_000_000), since: watch.log.position))
+        #expect(watch.isChanged(ValkeyStamp(erasure: 3_000_000, invalidation: 2_000_000), since: watch.log.position))
     }
 }
 #endif

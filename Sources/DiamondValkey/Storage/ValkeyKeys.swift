@@ -38,8 +38,7 @@ struct ValkeyKeys: Sendable {
     var channel: String { "\(prefix):changes" }
 }
 
-/// A name by which records are selected, as the server has it: a hash. Different names with one hash are invalidated
-/// together.
+/// A name by which records are selected, as the server has it: the hash of ``CacheName``.
 struct ValkeyName: Hashable, Sendable {
     /// The hash.
     let id: UInt64
@@ -58,17 +57,16 @@ struct ValkeyName: Hashable, Sendable {
 
     /// - Parameter name: one of ``CacheRecord/names``.
     init(_ name: String) {
-        var name = name
-        let hash = name.withUTF8 { XXH3.hash(UnsafeRawBufferPointer($0)) }
+        let name = CacheName(name)
         // Every record has a URL of its own: 65,536 stamps for all of them, instead of one for each.
-        if name.utf8.starts(with: "u ".utf8) {
-            let bucket = hash & 0xFFFF
+        if name.isURL {
+            let bucket = name.hash & 0xFFFF
             self.init(id: bucket | 1 << 16, text: "url:\(bucket)", isCommon: false)
         } else {
-            let digits = String(hash, radix: 16)
+            let digits = String(name.hash, radix: 16)
             self.init(
-                id: hash, text: "name:" + String(repeating: "0", count: 16 - digits.count) + digits,
-                isCommon: name.utf8.starts(with: "h ".utf8))
+                id: name.hash, text: "name:" + String(repeating: "0", count: 16 - digits.count) + digits,
+                isCommon: name.isCommon)
         }
     }
 

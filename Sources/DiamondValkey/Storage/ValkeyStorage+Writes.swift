@@ -13,14 +13,7 @@ extension ValkeyStorage {
 
     public func write(_ batch: CacheBatch) async throws(CacheError) -> CacheOutcome {
         var outcome = CacheOutcome()
-        var rest = batch.steps[...]
-        while !rest.isEmpty {
-            // One change of a key in each group, so that the group can be sent at once.
-            var seen: Set<RequestKey> = []
-            let group = rest.prefix { seen.insert($0.key).inserted }
-            rest = rest.dropFirst(group.count)
-            outcome.vanished += try await write(group)
-        }
+        for group in batch.groups() { outcome.vanished += try await write(group) }
         return outcome
     }
 
@@ -97,9 +90,7 @@ extension ValkeyStorage {
     private func isOutdated(_ record: CacheRecord, stamps: [ValkeyStamp]) -> Bool {
         guard let known = record.knownPosition else { return false }
         return watch.withLock { watch in
-            guard let start = watch.connectedAt, known >= start else { return true }
-            return stamps.contains { watch.isChanged($0, since: known) }
-                || record.isOutdated(by: watch.changes(since: known).names)
+            watch.log.isOutdated(record) || stamps.contains { watch.isChanged($0, since: known) }
         }
     }
 

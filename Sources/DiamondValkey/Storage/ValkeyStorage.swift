@@ -1,7 +1,6 @@
 #if Valkey
 public import Diamond
 import DiamondSQLite
-import Crypto
 public import Foundation
 import NIOCore
 import NIOPosix
@@ -64,7 +63,7 @@ public final class ValkeyStorage: CacheStorage {
     ) throws(ValkeyError) {
         name = address.description
         keys = ValkeyKeys(prefix: address.prefix)
-        secret = Self.secret(of: address)
+        secret = CacheSecret.derived(from: address.password, for: "diamond valkey \(address.prefix)")
         self.timing = timing
         let receiver = Receiver()
         wire = try connect(keys.channel) { receiver.storage?.receive($0) }
@@ -72,15 +71,6 @@ public final class ValkeyStorage: CacheStorage {
     }
 
     deinit { wire.close() }
-
-    /// The secret is the same in every process, and stays when the server has lost everything. A secret on the server
-    /// could be evicted.
-    private static func secret(of address: ValkeyAddress) -> Data {
-        let key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Data((address.password ?? "").utf8)),
-            info: Data("diamond valkey \(address.prefix)".utf8), outputByteCount: 32)
-        return key.withUnsafeBytes { Data($0) }
-    }
 
     /// Sends a request to the server, with its failure as one of the cache.
     func ask<Value>(_ body: () async throws(ValkeyError) -> Value) async throws(CacheError) -> Value {
@@ -102,7 +92,7 @@ public final class ValkeyStorage: CacheStorage {
         case .announced(var bytes):
             guard bytes.readInteger(as: UInt64.self) != instance else { return }
             let names = ChangedNames(Data(bytes.readableBytesView))
-            watch.withLock { $0.append(names) }
+            watch.withLock { $0.log.append(names) }
         case .time(let time):
             watch.withLock { $0.advance(to: time) }
             refreshIfDue()
@@ -130,8 +120,8 @@ public final class ValkeyStorage: CacheStorage {
         // A process that was stopped has not closed the connection yet.
         let isSilent = wire.silence.map { $0 >= timing.silence } ?? true
         return watch.withLock { watch in
-            if isSilent, watch.connectedAt != nil { watch.disconnect() }
-            return watch.changes(since: position)
+            if isSilent, watch.log.connectedAt != nil { watch.disconnect() }
+            return watch.log.changes(since: position)
         }
     }
 }

@@ -25,31 +25,14 @@ struct ValkeyWatch {
         var isUsed = true
     }
 
-    private struct Change {
-        let position: Int64
-        /// `nil` if anything may have changed.
-        let names: ChangedNames?
-    }
-
     /// The most watched keys. Beyond them, memory is dropped and watching begins again.
     static let mostKeys = 200_000
-    /// The most changes that are kept.
-    static let mostChanges = 4096
 
     private var keys: [String: Watched] = [:]
     /// The number of watches so far.
     private var watches = 0
-    private var changes: [Change] = []
-    /// The position before the oldest kept change.
-    private var oldest: Int64 = 0
-    /// The time of the server in microseconds, or a little more: it is different after each change. All changes before
-    /// it are known.
-    private(set) var position: Int64 = 0
-    /// The position at the beginning of the connection; `nil` without one. Changes before it may have been missed.
-    private(set) var connectedAt: Int64?
-    /// The number that is added to the server's times, so that positions grow when a server with a slower clock takes
-    /// over; `nil` before the first one of a connection.
-    private var offset: Int64?
+    /// The reported changes. Their positions are the server's times in microseconds, or a little more.
+    var log = CacheChangeLog()
     /// The times of the stamps that this process has changed.
     private var ownTimes: Set<Int64> = []
 
@@ -81,7 +64,7 @@ struct ValkeyWatch {
             keys.values[index].isUsed = true
             if !keys.values[index].isCommon { keys.values[index].records.formUnion(records) }
         }
-        if hasChanged { append(Self.names(of: records)) }
+        if hasChanged { log.append(Self.names(of: records)) }
     }
 
     /// Returns a stamp, if it is known.
@@ -105,14 +88,14 @@ struct ValkeyWatch {
 
     /// Whether another process has changed a stamp since a position.
     func isChanged(_ stamp: ValkeyStamp, since position: Int64) -> Bool {
-        stamp.changes.contains { $0 + (offset ?? 0) > position && !ownTimes.contains($0) }
+        stamp.changes.contains { log.position(of: $0) > position && !ownTimes.contains($0) }
     }
 
     /// Takes a change of a stamp by this process. Its records stay, but what is being read now is outdated.
     ///
     /// - Parameter time: the time of the change in the stamp.
     mutating func didChange(_ key: String, at time: Int64) {
-        if ownTimes.count >= Self.mostChanges { ownTimes.removeAll() }
+        if ownTimes.count >= CacheChangeLog.mostChanges { ownTimes.removeAll() }
         ownTimes.insert(time)
         guard let index = keys.index(forKey: key) else { return }
         watches += 1
@@ -121,26 +104,24 @@ struct ValkeyWatch {
     }
 
     /// The server's time, as far as it is known.
-    var time: Int64 { position - (offset ?? 0) }
+    var time: Int64 { log.number(at: log.position) }
 
     // MARK: Events
 
     mutating func connect() {
-        forgetAll()
-        connectedAt = position
-        offset = nil
+        keys.removeAll()
+        log.connect()
     }
 
     mutating func disconnect() {
-        forgetAll()
-        connectedAt = nil
+        keys.removeAll()
+        log.disconnect()
     }
 
     /// Takes the server's time. A connection that was silent for long, but was not lost, begins anew.
     mutating func advance(to time: Int64) {
-        if connectedAt == nil { connect() }
-        if offset == nil { offset = max(0, position - time) }
-        position = max(position, time + (offset ?? 0))
+        if log.connectedAt == nil { connect() }
+        log.advance(to: time)
     }
 
     /// Takes a report of changed keys; `nil` for all.
@@ -152,7 +133,7 @@ struct ValkeyWatch {
             if watched.isCommon { return forgetAll() }
             records.formUnion(watched.records)
         }
-        if !records.isEmpty { append(Self.names(of: records)) }
+        if !records.isEmpty { log.append(Self.names(of: records)) }
     }
 
     private static func names(of records: Set<Int64>) -> ChangedNames {
@@ -161,34 +142,9 @@ struct ValkeyWatch {
         return names
     }
 
-    /// Adds announced names; `nil` if anything may have changed.
-    mutating func append(_ names: ChangedNames?) {
-        position += 1
-        changes.append(Change(position: position, names: names))
-        guard changes.count > Self.mostChanges else { return }
-        oldest = changes[changes.count / 2].position
-        changes.removeFirst(changes.count / 2 + 1)
-    }
-
     private mutating func forgetAll() {
         keys.removeAll()
-        append(nil)
-    }
-
-    // MARK: Changes
-
-    /// Returns the changes after a position; only the position if there is none.
-    func changes(since position: Int64?) -> CacheChanges {
-        guard let position else { return CacheChanges(position: self.position, names: ChangedNames()) }
-        guard position >= oldest else { return CacheChanges(position: self.position, names: nil) }
-        var all = ChangedNames()
-        // From the newest: most calls find none.
-        for change in changes.reversed() {
-            guard change.position > position else { break }
-            guard let names = change.names else { return CacheChanges(position: self.position, names: nil) }
-            all.formUnion(names)
-        }
-        return CacheChanges(position: self.position, names: all)
+        log.append(nil)
     }
 }
 #endif

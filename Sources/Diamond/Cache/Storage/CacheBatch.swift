@@ -14,6 +14,25 @@ public struct CacheBatch: Sendable {
 
     /// The counts to add to those of their hours. A storage that keeps none ignores them.
     public var counts: [CacheCounts] { usage.counts }
+
+    /// The steps in groups that have one change of a key each, so that the changes of a group can be made at once.
+    ///
+    /// - Parameter size: the bytes of bodies after which another group begins.
+    package func groups(of size: Int = .max) -> [ArraySlice<CacheStep>] {
+        var groups: [ArraySlice<CacheStep>] = []
+        var rest = steps[...]
+        while !rest.isEmpty {
+            var seen: Set<RequestKey> = []
+            var left = size
+            let group = rest.prefix { step in
+                defer { left -= step.bodySize }
+                return left > 0 && seen.insert(step.key).inserted
+            }
+            rest = rest.dropFirst(group.count)
+            groups.append(group)
+        }
+        return groups
+    }
 }
 
 /// One change of a record: a whole transition.
@@ -38,6 +57,9 @@ public enum CacheStep: Sendable {
         case .erase(let key, _): key
         }
     }
+
+    /// The bytes of the body that it writes.
+    fileprivate var bodySize: Int { if case .store(let record) = self { record.bodySize } else { 0 } }
 }
 
 /// The confirmation of a stored response by a server.

@@ -1,0 +1,52 @@
+package import Diamond
+package import Foundation
+
+/// Entries for the tests of storages on servers.
+extension CacheEntry {
+    /// An entry of `https://api.test/NUMBER`.
+    package static func sample(
+        _ number: Int, body: Data = Data("body".utf8), tags: Tags = [], storedAt: WallTime = .now,
+        lifetime: Int64? = 60_000, flags: StoredResponse.Flags = .hasValidator
+    ) throws -> CacheEntry {
+        let digits = String(number, radix: 16)
+        let text = String(repeating: "0", count: 16 - digits.count) + digits + String(repeating: "0", count: 48)
+        let stored = StoredResponse(
+            status: 200, headerBlock: Data("Number: \(number)\r\n".utf8), body: body, storedAt: storedAt, initialAge: 0,
+            lifetime: lifetime, flags: flags, duration: 10)
+        return CacheEntry(
+            key: try RequestKey.sample(text), request: Array("GET \(number)".utf8), url: "https://api.test/\(number)",
+            method: "GET", stored: stored, tags: tags)
+    }
+
+    /// 300,000 bytes: three chunks.
+    package static let largeBody = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 10) })
+}
+
+extension RequestKey {
+    package struct Wrong: Error {}
+
+    package static func sample(_ text: String) throws -> RequestKey {
+        guard let key = RequestKey(text) else { throw Wrong() }
+        return key
+    }
+}
+
+extension CacheStorage {
+    @discardableResult
+    package func store(_ entries: CacheEntry...) async throws -> [RequestKey] {
+        try await write(CacheBatch(entries.map { .store(CacheRecord($0)) })).vanished
+    }
+
+    package func record(_ entry: CacheEntry) async throws -> CacheRecord? {
+        try await records(under: entry.key, bodyLimit: .max).first { $0.key == entry.key }
+    }
+
+    /// Waits until changes are reported, and returns them; `nil` if anything may have changed.
+    package func changed(since position: Int64) async -> ChangedNames? {
+        await untilTrue {
+            let changes = try? changes(since: position)
+            return changes?.names?.isEmpty != true
+        }
+        return (try? changes(since: position))?.names
+    }
+}
