@@ -139,8 +139,10 @@ let package = Package(
             name: "DiamondSchema",
             dependencies: ["DiamondSQLite"],
             path: "Schema",
-            resources: ((1...4).flatMap { ["cache-v\($0)", "replay-v\($0)"] } + ["replay-postgres-v1"])
-                .map { .embedInCode("\($0).sql") }
+            resources: ((1...4).flatMap { ["cache-v\($0)", "replay-v\($0)"] } + [
+                "cache-postgres-v1", "replay-postgres-v1",
+            ])
+            .map { .embedInCode("\($0).sql") }
         ),
         .target(
             name: "Diamond",

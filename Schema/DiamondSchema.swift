@@ -36,5 +36,8 @@ package enum DiamondSchema {
     /// The versions of the queue on PostgreSQL.
     package static let replayPostgres = scripts(PackageResources.replay_postgres_v1_sql)
 
+    /// The versions of the cache on PostgreSQL.
+    package static let cachePostgres = scripts(PackageResources.cache_postgres_v1_sql)
+
     private static func scripts(_ files: [UInt8]...) -> [String] { files.map { String(decoding: $0, as: UTF8.self) } }
 }

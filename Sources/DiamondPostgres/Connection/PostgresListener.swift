@@ -28,31 +28,40 @@ package final class PostgresListener: Sendable {
     private let channel: PostgresSQL?
     private let name: String
     private let prepare: @Sendable (PostgresConnection) throws(PostgresError) -> Void
+    private let read: (@Sendable (PostgresConnection) throws(PostgresError) -> Void)?
     private let notify: @Sendable (Event) -> Void
     private let draw: @Sendable () -> Double
     private let state = Guarded(State())
 
     /// The time within which several notifications count as one, in milliseconds.
-    private static let debounce: Int64 = 50
+    private let debounce: Int64
     /// The time after which a silent connection is checked by a round trip, in milliseconds.
-    private static let checkTime: Int64 = 5_000
+    private let checkTime: Int64
     private static let backoff = Backoff(base: .milliseconds(50), cap: .seconds(1))
 
     /// - Parameters:
     ///   - channel: a statement such as `LISTEN queue`; `nil` for a connection that only holds locks.
+    ///   - debounce: the time within which several notifications count as one, in milliseconds.
+    ///   - checkTime: the time after which a silent connection is checked by a round trip, in milliseconds. The check may
+    ///     take as long, and at least a second.
     ///   - prepare: takes the locks of the session, on each new connection. If it throws, the connection is made again.
+    ///   - read: reads what has changed, after notifications and as the check of a silent connection.
     ///   - notify: called on the connection's thread. It must return quickly.
     package init(
-        _ address: PostgresAddress, name: String, channel: PostgresSQL?,
+        _ address: PostgresAddress, name: String, channel: PostgresSQL?, debounce: Int64 = 50, checkTime: Int64 = 5_000,
         draw: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         prepare: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Void = { _ in },
+        read: (@Sendable (PostgresConnection) throws(PostgresError) -> Void)? = nil,
         notify: @escaping @Sendable (Event) -> Void
     ) {
         self.address = address
         self.name = name
         self.channel = channel
+        self.debounce = debounce
+        self.checkTime = checkTime
         self.draw = draw
         self.prepare = prepare
+        self.read = read
         self.notify = notify
         let thread = Thread { [weak self] in Self.run { self } }
         thread.name = "Diamond PostgreSQL"
@@ -116,22 +125,26 @@ package final class PostgresListener: Sendable {
         var lastNotice = Uptime.min
         while !isClosed {
             do throws(PostgresError) {
-                if Self.wait(wakeEnd, connection.socket, milliseconds: Self.checkTime) {
+                var isNotified = false
+                if Self.wait(wakeEnd, connection.socket, milliseconds: checkTime) {
                     guard try connection.takeNotifications() else {
                         if connection.isOpen { continue } else { return }
                     }
                     // The first is reported at once, the next ones together.
-                    let left = Self.debounce - Uptime.now.milliseconds(since: max(lastNotice, .now - Self.debounce))
+                    let left = debounce - Uptime.now.milliseconds(since: max(lastNotice, .now - debounce))
                     if left > 0 { _ = Self.wait(wakeEnd, nil, milliseconds: left) }
                     _ = try connection.takeNotifications()
                     lastNotice = .now
-                    notify(.notified)
-                } else {
-                    connection.limit(until: .now + 5_000)
-                    try connection.sync()
-                    // The answer may have come after a notification, which was read with it.
-                    if try connection.takeNotifications() { notify(.notified) }
+                    isNotified = true
                 }
+                connection.limit(until: .now + max(checkTime, 1_000))
+                if let read { try read(connection) } else if !isNotified { try connection.sync() }
+                // The answer may have come after a notification, which was read with it.
+                while try connection.takeNotifications() {
+                    isNotified = true
+                    try read?(connection)
+                }
+                if isNotified { notify(.notified) }
             } catch {
                 return
             }

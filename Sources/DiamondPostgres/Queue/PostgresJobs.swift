@@ -21,8 +21,9 @@ final class PostgresJobs {
         var name: String
     }
 
-    /// The classes of advisory locks: `DiaK`, `DiaO` and `DiaS`.
+    /// The classes of advisory locks: `DiaC`, `DiaK`, `DiaO` and `DiaS`.
     enum Lock: Int32 {
+        case cache = 0x4469_6143
         case key = 0x4469_614B
         case owner = 0x4469_614F
         case schema = 0x4469_6153

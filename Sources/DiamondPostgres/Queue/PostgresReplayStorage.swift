@@ -1,6 +1,5 @@
 #if Postgres && canImport(CDiamondPostgres)
 public import Diamond
-import DiamondSchema
 import DiamondSQLite
 import Foundation
 
@@ -48,9 +47,15 @@ public final class PostgresReplayStorage: ReplayStorage {
     ) async throws(ReplayError) {
         pool = PostgresPool(address, size: connections)
         clock = PostgresClock(lead: lead)
-        notifier = PostgresNotifier(pool)
+        // A hint: those that miss it poll.
+        notifier = PostgresNotifier(every: .milliseconds(50)) { [pool] in
+            _ = try? await pool.run(within: .seconds(2)) { (connection) throws(PostgresError) in
+                try connection.rows("SELECT pg_notify('diamond', '')").count
+            }
+            return true
+        }
         do throws(PostgresError) {
-            try await PostgresMigration.run(on: pool)
+            try await PostgresMigration.queue.run(on: pool)
             try await clock.set(from: pool)
         } catch {
             pool.close()
@@ -204,43 +209,6 @@ final class PostgresClock: Sendable {
 
     /// The server's time in milliseconds.
     var sql: PostgresSQL { "((extract(epoch FROM clock_timestamp()) * 1000)::bigint + \(lead()))" }
-}
-
-/// Tells other processes of new jobs and ended holds: outside of the transactions that made them, because a NOTIFY makes
-/// all commits of the server wait for each other; and at most every 50 ms.
-private final class PostgresNotifier: Sendable {
-    private struct State {
-        var isSending = false
-        var isNeeded = false
-    }
-
-    private let state = Guarded(State())
-    private let pool: PostgresPool
-
-    init(_ pool: PostgresPool) { self.pool = pool }
-
-    func notify() {
-        let starts = state.withLock { state in
-            state.isNeeded = true
-            defer { state.isSending = true }
-            return !state.isSending
-        }
-        if starts { Task { [self] in await send() } }
-    }
-
-    private func send() async {
-        while state.withLock({ state in
-            defer { state.isNeeded = false }
-            state.isSending = state.isNeeded
-            return state.isNeeded
-        }) {
-            // A hint: those that miss it poll.
-            _ = try? await pool.run(within: .seconds(2)) { (connection) throws(PostgresError) in
-                try connection.rows("SELECT pg_notify('diamond', '')").count
-            }
-            try? await ContinuousClock().sleep(for: .milliseconds(50))
-        }
-    }
 }
 
 /// The observers of other processes' changes, which share a connection.

@@ -2,14 +2,25 @@
 import Diamond
 import DiamondSchema
 
-/// Creates the queue's tables, and brings those of earlier versions up to date.
-enum PostgresMigration {
+/// Creates the tables of the queue or the cache, and brings those of earlier versions up to date.
+struct PostgresMigration: Sendable {
+    /// The name of what the tables keep, for messages.
+    let subject: String
+    /// The table with the number of the version.
+    let table: PostgresSQL
+    let tableName: String
+    let scripts: [String]
+
+    static let queue = PostgresMigration(
+        subject: "queue", table: "diamond.version", tableName: "version", scripts: DiamondSchema.replayPostgres)
+    static let cache = PostgresMigration(
+        subject: "cache", table: "diamond.cache_version", tableName: "cache_version",
+        scripts: DiamondSchema.cachePostgres)
+
     /// Runs the missing migrations, while no other process does. All of them are one transaction.
     ///
     /// - Throws: ``PostgresError``: `newerSchema` if a newer version of this package has written the tables.
-    static func run(
-        _ scripts: [String] = DiamondSchema.replayPostgres, on pool: PostgresPool
-    ) async throws(PostgresError) {
+    func run(on pool: PostgresPool) async throws(PostgresError) {
         let isCurrent = try await pool.run(within: .seconds(20)) { (connection) throws(PostgresError) in
             try version(on: connection) == scripts.count
         }
@@ -22,28 +33,28 @@ enum PostgresMigration {
             guard version <= scripts.count else {
                 throw PostgresError(
                     .newerSchema,
-                    "the queue at \(connection.name) has version \(version), and this program knows \(scripts.count)"
-                        + ": update this program")
+                    "the \(subject) at \(connection.name) has version \(version), and this program knows "
+                        + "\(scripts.count): update this program")
             }
             if version == 0 {
                 try connection.run("CREATE SCHEMA IF NOT EXISTS diamond")
-                try connection.run("CREATE TABLE diamond.version (number bigint NOT NULL)")
-                try connection.run("INSERT INTO diamond.version VALUES (0)")
+                try connection.run("CREATE TABLE \(table) (number bigint NOT NULL)")
+                try connection.run("INSERT INTO \(table) VALUES (0)")
             }
             for script in scripts[version...] { try connection.runScript(script) }
-            try connection.run("UPDATE diamond.version SET number = \(scripts.count)")
+            try connection.run("UPDATE \(table) SET number = \(scripts.count)")
         }
     }
 
-    private static func version(on connection: PostgresConnection) throws(PostgresError) -> Int {
+    private func version(on connection: PostgresConnection) throws(PostgresError) -> Int {
         // Not by to_regclass: while this transaction has waited for the lock, the session's cache has learned nothing.
         let tables = try connection.rows(
             """
             SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-            WHERE nspname = 'diamond' AND relname = 'version'
+            WHERE nspname = 'diamond' AND relname = \(tableName)
             """)
         guard tables.count > 0 else { return 0 }
-        return Int(try connection.rows("SELECT number FROM diamond.version").first?.int64("number") ?? 0)
+        return Int(try connection.rows("SELECT number FROM \(table)").first?.int64("number") ?? 0)
     }
 }
 #endif
