@@ -19,6 +19,25 @@ import Testing
         #expect(failure == nil)
     }
 
+    @Test func `engines of two processes share responses, and one sees what the other invalidates`() async throws {
+        let place = try await PostgresCachePlace()
+        let (one, other) = (place.engine(answering: "one"), place.engine(answering: "other"))
+        var (request, isShared) = (Request(""), false)
+        // The first lookups connect, and may take too long.
+        var number = 0
+        while !isShared {
+            number += 1
+            request = Request("http://api.test/\(number)")
+            _ = try await one.send(request)
+            await one.cache?.flush()
+            isShared = try await other.send(request).text == "one"
+        }
+        _ = try await one.cache?.invalidate(.host("api.test"))
+        while try await other.send(request).text == "one" {}
+        await one.close()
+        await other.close()
+    }
+
     // MARK: Invalidating
 
     @Test(arguments: [CacheSelection.tag("cities"), .host("api.test"), .url("https://api.test/1"), .all])
@@ -217,6 +236,16 @@ final class PostgresCachePlace: CacheStorageSuite.Place {
         _ = try await storage.totals()
         await untilTrue { storage.isConnected }
         return storage
+    }
+
+    /// Returns an engine whose API answers with a text.
+    func engine(answering text: String) -> Engine {
+        var configuration = Engine.Configuration(store: nil, cache: .postgres(address))
+        configuration.transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=3600"], body: Data(text.utf8))
+        }
+        configuration.observers = []
+        return Engine(configuration)
     }
 
     func advance(by duration: Duration) { offset.withLock { $0 += duration.milliseconds } }

@@ -49,7 +49,7 @@ public final class PostgresCacheStorage: CacheStorage {
     ///   - address: the server and the database. The user needs the right to create a schema the first time. The password in
     ///     it, or in `PGPASSWORD`, also makes the store's secret: all processes need the same one.
     ///   - capacity: the most bytes of entries, 1 GiB by default. Beyond it, those that were stored or confirmed first are
-    ///     evicted. The tables take up to twice as much.
+    ///     evicted. The tables take more.
     ///   - connections: the largest number of connections for the work; 4 by default. One more reads announcements.
     public convenience init(_ address: PostgresAddress, capacity: Int64 = 1 << 30, connections: Int = 4) {
         self.init(address, capacity: capacity, connections: connections, silence: .seconds(1))

@@ -84,7 +84,11 @@ struct PostgresWatch {
             forget()
             return nil
         }
-        for name in announcement.stamps { names.keys.formUnion(holders.removeValue(forKey: name) ?? []) }
+        for name in announcement.stamps {
+            guard let records = holders.removeValue(forKey: name) else { continue }
+            names.keys.formUnion(records)
+            holds -= records.count
+        }
         return names
     }
 
@@ -109,8 +113,9 @@ struct PostgresWatch {
             forget()
             log.append(nil)
         }
-        for name in names { holders[name, default: []].formUnion(own.keys) }
-        holds += names.count
+        for name in names {
+            for key in own.keys where holders[name, default: []].insert(key).inserted { holds += 1 }
+        }
         if hasChanged(record, names, since: start) { log.append(own) }
     }
 
