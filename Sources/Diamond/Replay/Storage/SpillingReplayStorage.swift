@@ -8,9 +8,9 @@ public import Foundation
 /// so that the jobs of each ordering key and producer keep their order. An addition whose commit is unknown is not
 /// doubled: the ids of its jobs are reserved before, and it is moved with them.
 ///
-/// The id of a spilled job is negative. ``job(_:)``, ``request(of:)`` and ``failures(of:)`` know it until this instance
-/// is released. All else is the server's, and throws while it cannot be reached. A job that the server refuses stays in
-/// the local storage, held.
+/// The id of a spilled job is negative. ``job(_:)``, ``request(of:)``, ``failures(of:)``, ``answer(to:)``,
+/// ``apply(_:to:isDryRun:)`` and ``edit(_:)`` know it until this instance is released. All else is the server's, and
+/// throws while it cannot be reached. A job that is held, or that the server refuses, stays in the local storage.
 public final class SpillingReplayStorage: ReplayStorageWrapper {
     private struct State {
         /// Whether all additions spill.
@@ -20,16 +20,27 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         var added = 0
         /// The notes of additions that have not returned.
         var notes: Set<ReplayHold> = []
+        /// The additions that wait while the last jobs are moved; `nil` if they do not have to.
+        var waiting: [Promise<Void>]?
         /// The ids of moved jobs on the server, by their local ones.
         var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
         var drain: Task<Void, Never>?
+        /// Whether jobs are being moved or changed, and the calls that wait for its end.
+        var isBusy = false
+        var turns: [Promise<Void>] = []
     }
+
+    /// Additions wait when at most this many jobs were added during a move.
+    private static let lastCount = 100
+    /// The longest time for which an addition waits.
+    private static let lastTime = Duration.seconds(1)
 
     private let remote: any ReplayStorage
     private let local: any ReplayStorage
     private let pause: Duration
     private let clock: any Clock<Duration>
     private let state: Guarded<State>
+    private let isAdded = Signal()
 
     /// Creates a storage. Jobs that an earlier process has left in the local storage are moved first.
     ///
@@ -66,7 +77,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     public func enqueue(
         _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
     ) async throws(ReplayError) -> ReplayEnqueued {
-        guard !beginSpill(isFirst: false) else { return try await spill(entry, isWanted: isWanted) }
+        guard await !beginSpill(isFirst: false) else { return try await spill(entry, isWanted: isWanted) }
         var entry = entry
         do throws(ReplayError) {
             if entry.ids == nil {
@@ -76,7 +87,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
             return try await remote.enqueue(entry, isWanted: isWanted)
         } catch {
             guard error.mayBeUnreachable else { throw error }
-            _ = beginSpill(isFirst: true)
+            _ = await beginSpill(isFirst: true)
             startMoving()
             return try await spill(entry, isWanted: isWanted)
         }
@@ -85,8 +96,14 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     /// Notes that jobs are about to be added to the local storage, if jobs spill.
     ///
     /// - Parameter isFirst: whether jobs spill from now on.
-    private func beginSpill(isFirst: Bool) -> Bool {
-        state.withLock { state in
+    private func beginSpill(isFirst: Bool) async -> Bool {
+        while let wait = state.withLock({ state -> Promise<Void>? in
+            guard state.waiting != nil else { return nil }
+            let wait = Promise<Void>()
+            state.waiting?.append(wait)
+            return wait
+        }) { await wait.value() }
+        return state.withLock { state in
             guard state.isSpilling || isFirst else { return false }
             state.isSpilling = true
             state.adding += 1
@@ -105,6 +122,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
                 state.adding -= 1
                 if let noted { state.notes.remove(noted) }
             }
+            isAdded.wake()
         }
         var own = entry
         // Owners are the server's.
@@ -152,25 +170,83 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         }
     }
 
-    /// Moves the spilled jobs to the server.
+    /// Moves the spilled jobs to the server. Under steady additions, the last ones are moved while new ones wait.
     ///
     /// - Returns: whether no job spills any more.
     private func hasMovedAll() async -> Bool {
-        let (adding, added) = state.withLock { ($0.adding, $0.added) }
+        var count = Int.max
+        while count > Self.lastCount, !Task.isCancelled {
+            let (adding, added) = state.withLock { ($0.adding, $0.added) }
+            guard let moved = await move() else { return false }
+            // An addition that was under way meanwhile may have come after the search for jobs.
+            if endSpill(if: { adding == 0 && $0.adding == 0 && $0.added == added }) { return true }
+            count = moved
+        }
+        state.withLock { $0.waiting = [] }
+        let timer = TimeLimit(Self.lastTime, by: clock).start { [self] in endWaits() }
+        defer {
+            timer.cancel()
+            endWaits()
+        }
+        while state.withLock({ $0.adding > 0 && $0.waiting != nil }), !Task.isCancelled { await isAdded.wait() }
+        guard state.withLock({ $0.adding == 0 }), await move() != nil else { return false }
+        return endSpill { $0.adding == 0 && $0.waiting != nil }
+    }
+
+    /// - Returns: the number of moved jobs; `nil` if not all could be moved.
+    private func move() async -> Int? {
         let move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false) { [weak self] note in
             self?.state.withLock { $0.notes.contains(note) } ?? false
         }
-        guard let result = try? await move.run() else { return false }
-        return state.withLock { state in
+        guard let result = try? await alone({ () throws(ReplayError) in try await move.run() }) else { return nil }
+        state.withLock { state in
             if state.moved.count > 100_000 { state.moved = [:] }
             state.moved.merge(result.moved) { $1 }
-            // An addition that was under way meanwhile may have come after the search for jobs.
-            guard adding == 0, state.adding == 0, state.added == added else { return false }
+        }
+        return result.moved.count
+    }
+
+    private func endSpill(if condition: (State) -> Bool) -> Bool {
+        state.withLock { state in
+            guard condition(state) else { return false }
             state.isSpilling = false
             state.drain = nil
             return true
         }
     }
+
+    /// Lets the waiting additions continue: to the server, or, if jobs still spill, to the local storage.
+    private func endWaits() {
+        let waiting = state.withLock { $0.waiting.take() } ?? []
+        for wait in waiting { wait.fulfill(with: ()) }
+        isAdded.wake()
+    }
+
+    /// Runs a body while no job is moved or changed.
+    private func alone<Value>(
+        _ body: () async throws(ReplayError) -> Value
+    ) async throws(ReplayError) -> Value {
+        while let turn = state.withLock({ state -> Promise<Void>? in
+            guard state.isBusy else {
+                state.isBusy = true
+                return nil
+            }
+            let turn = Promise<Void>()
+            state.turns.append(turn)
+            return turn
+        }) { await turn.value() }
+        defer {
+            let turns = state.withLock { state in
+                state.isBusy = false
+                defer { state.turns = [] }
+                return state.turns
+            }
+            for turn in turns { turn.fulfill(with: ()) }
+        }
+        return try await body()
+    }
+
+    // MARK: Spilled jobs
 
     /// Calls a body with the storage and the id of a job.
     private func find<Value>(
@@ -195,6 +271,52 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         try find(id) { (storage, own) throws(ReplayError) in try storage.failures(of: own) }
     }
 
+    public func answer(to id: ReplayJob.ID) throws(ReplayError) -> ReplayStoredAnswer? {
+        try find(id) { (storage, own) throws(ReplayError) in try storage.answer(to: own) }
+    }
+
+    /// Applies an action to each job, in one transaction for the spilled ones, and in one for the others.
+    public func apply(
+        _ action: ReplayAction, to ids: [ReplayJob.ID], isDryRun: Bool
+    ) async throws(ReplayError) -> [ReplayEffect] {
+        guard ids.contains(where: { $0 < 0 }) else {
+            return try await remote.apply(action, to: ids, isDryRun: isDryRun)
+        }
+        return try await alone { () throws(ReplayError) in
+            let moved = state.withLock { $0.moved }
+            let spilled = ids.filter { $0 < 0 && moved[-$0] == nil }
+            let others = ids.filter { $0 >= 0 || moved[-$0] != nil }
+            let own = spilled.map { -$0 }, remoteIDs = others.map { moved[-$0] ?? $0 }
+            var effects: [ReplayJob.ID: ReplayEffect] = [:]
+            if !own.isEmpty {
+                let results = try await local.apply(action, to: own, isDryRun: isDryRun)
+                effects.merge(zip(spilled, results)) { $1 }
+                if !isDryRun, action != .discard, action != .hold { spillAgain() }
+            }
+            if !remoteIDs.isEmpty {
+                let results = try await remote.apply(action, to: remoteIDs, isDryRun: isDryRun)
+                effects.merge(zip(others, results)) { $1 }
+            }
+            return ids.map { effects[$0] ?? .noJob }
+        }
+    }
+
+    public func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
+        guard edit.id < 0 else { return try await remote.edit(edit) }
+        return try await alone { () throws(ReplayError) in
+            if let id = state.withLock({ $0.moved[-edit.id] }) { return try await remote.edit(edit.of(id)) }
+            let id = try await local.edit(edit.of(-edit.id))
+            spillAgain()
+            return -id
+        }
+    }
+
+    /// Moves local jobs that had stayed.
+    private func spillAgain() {
+        state.withLock { $0.isSpilling = true }
+        startMoving()
+    }
+
     public func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
         try await local.eraseJobs(of: identity, discardingOpen: discardsJobs)
         try await remote.eraseJobs(of: identity, discardingOpen: discardsJobs)
@@ -210,6 +332,13 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         drain?.cancel()
         await remote.close(within: limit)
         await local.close(within: limit)
+    }
+}
+
+extension ReplayEdit {
+    /// The same for the job of another storage.
+    fileprivate func of(_ id: ReplayJob.ID) -> Self {
+        ReplayEdit(id: id, draft: draft, maximumCount: maximumCount, old: old, rules: rules)
     }
 }
 

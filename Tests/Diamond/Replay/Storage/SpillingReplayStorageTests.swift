@@ -196,6 +196,68 @@ private final class PausingStorage: ReplayStorageWrapper {
         #expect(try await storage.isPreceded(draft))
     }
 
+    @Test func `jobs that are added without a pause do not go on spilling`() async throws {
+        let storage = try spilling()
+        remote.fault.withLock { $0 = .unreachable }
+        _ = try await add(1, to: storage)
+        remote.fault.withLock { $0 = .none }
+        let adder = Task {
+            var ids: [ReplayJob.ID] = []
+            while ids.last ?? -1 < 0, ids.count < 5000 { ids.append(try await add(ids.count + 2, to: storage)) }
+            return ids
+        }
+        await waitUntilMoved(storage)
+        let ids = try await adder.value
+        #expect(ids.last ?? 0 > 0)
+        let urls = try remote.base.jobs(ReplayFilter(), after: 0, limit: 10_000).map(\.url)
+        #expect(urls == (1...(ids.count + 1)).map { "http://api.test/\($0)" })
+    }
+
+    @Test func `a spilled job is discarded before it reaches the server, and after it`() async throws {
+        let storage = try spilling()
+        remote.fault.withLock { $0 = .unreachable }
+        let ids = [try await add(1, key: nil, to: storage), try await add(2, key: nil, to: storage)]
+        #expect(try await storage.apply(.discard, to: [ids[0], -99], isDryRun: false) == [.done(.discarded), .noJob])
+        remote.fault.withLock { $0 = .none }
+        await waitUntilMoved(storage)
+        #expect(try paths() == ["2"])
+        let kept = try await add(3, key: nil, to: storage)
+        let effects = try await storage.apply(.discard, to: [kept, ids[1]], isDryRun: false)
+        #expect(effects == [.done(.discarded), .done(.discarded)])
+        #expect(try storage.job(ids[1])?.state == .discarded)
+    }
+
+    @Test func `a spilled job that is held moves when it is released`() async throws {
+        let storage = try spilling()
+        remote.fault.withLock { $0 = .unreachable }
+        let id = try await add(1, key: nil, to: storage)
+        #expect(try await storage.apply(.hold, to: [id], isDryRun: false) == [.done(.held)])
+        remote.fault.withLock { $0 = .none }
+        await waitUntilMoved(storage)
+        #expect(try paths().isEmpty && storage.job(id)?.state == .held)
+        #expect(try await storage.apply(.release, to: [id], isDryRun: false) == [.done(.ready)])
+        await waitUntilMoved(storage)
+        #expect(try paths() == ["1"])
+    }
+
+    @Test(arguments: [false, true]) func `a spilled job is edited`(isMoved: Bool) async throws {
+        let storage = try spilling()
+        remote.fault.withLock { $0 = .unreachable }
+        let id = try await add(1, key: nil, to: storage)
+        if isMoved {
+            remote.fault.withLock { $0 = .none }
+            await waitUntilMoved(storage)
+        }
+        let old = try ReplayDraft.request(from: try #require(try storage.request(of: id)))
+        var request = old
+        request.url = "http://api.test/2"
+        let edit = try ReplayEdit(of: id, from: old, to: ReplayDraft(request), maximumCount: 100)
+        #expect(try await storage.edit(edit) == (isMoved ? remote.lastID() : id))
+        remote.fault.withLock { $0 = .none }
+        await waitUntilMoved(storage)
+        #expect(try paths() == ["2"])
+    }
+
     // MARK: Moving
 
     @Test func `a move takes open jobs as they are, and leaves the others`() async throws {
