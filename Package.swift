@@ -31,6 +31,11 @@ let observability: [Target.Dependency] = [
 ]
 .map { .product(name: $0, package: $1, condition: .when(traits: [$0])) }
 
+/// The drivers of servers in cachectl, and in its tests.
+let servers: [Target.Dependency] = ["Postgres", "Valkey"].map {
+    .target(name: "Diamond\($0)", condition: .when(traits: [$0]))
+}
+
 /// The dependencies of cachectl's proxy. The sample API depends on the same packages.
 let proxy: [Target.Dependency] = [
     ("HummingbirdCore", "hummingbird"), ("Logging", "swift-log"), ("NIOConcurrencyHelpers", "swift-nio"),
@@ -210,7 +215,7 @@ let package = Package(
                     condition: .when(traits: ["Tools"])
                 ),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ] + proxy
+            ] + servers + proxy
         ),
 
         .executableTarget(
@@ -356,7 +361,7 @@ let package = Package(
             dependencies: [
                 "cachectl", "Diamond", "DiamondInspection", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting",
                 "SampleAPI",
-            ],
+            ] + servers,
             path: "Tests/cachectl"
         ),
         .testTarget(

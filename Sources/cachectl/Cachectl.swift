@@ -12,6 +12,10 @@ struct Cachectl: AsyncParsableCommand {
             several programs have that name, the error message lists their stores. Running programs may use the store \
             at the same time.
 
+            --cache names a cache on a server, and --queue a queue: valkey://HOST, postgresql://USER@HOST/DATABASE. So \
+            do the variables DIAMOND_CACHE and DIAMOND_QUEUE, which may have a password in the URL. The command line \
+            may not: other users can read it.
+
             A sealed store needs its key: --key-file, a file that only its owner can read, or the variable \
             DIAMOND_CACHE_KEY. If the key has a name, give --key-id or DIAMOND_CACHE_KEY_ID. Without the key, sealed \
             values are printed as •••. To read entries that older keys sealed, repeat --key-file and --key-id, or \

@@ -70,15 +70,64 @@ extension Cache {
     }
 
     /// Returns the names of the keys that have sealed the store's secret: the keys of the programs that seal the store.
+    ///
+    /// A server has no such names. It is the one of its newest entry.
     package func keyIDs() throws(CacheError) -> [String] {
-        try file.read { (connection) throws(SQLiteError) in try CacheTable.sealedSecrets(on: connection).keys.sorted() }
+        guard let file = sqlite?.file else {
+            return try storage.list([], by: .newest, after: nil, limit: 1).compactMap(\.seal)
+        }
+        return try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.sealedSecrets(on: connection).keys.sorted()
+        }
     }
 
     /// Returns the number of sealed entries, by the name of the key that sealed them.
     package func sealedEntryCounts() throws(CacheError) -> [String: Int] {
         // A store without a sealed secret has no sealed rows.
         guard try !keyIDs().isEmpty else { return [:] }
+        guard let file = sqlite?.file else {
+            var counts: [String: Int] = [:]
+            try forEachRecord { record in
+                if let id = record.seal { counts[id, default: 0] += 1 }
+            }
+            return counts
+        }
         return try file.read { (connection) throws(SQLiteError) in try CacheTable.seals(on: connection) }
+    }
+
+    /// A record of a server, as an inspection finds it.
+    package struct InspectedRecord: Sendable {
+        /// The entry.
+        package let listing: CacheListing
+        /// The damage, in a few words; `nil` if the entry is sound.
+        package var damage: String?
+        /// Whether it was compared only with its checksums, because no key here opens it.
+        package var isLocked = false
+    }
+
+    /// Reads all entries of a server with their bodies. Entries that it evicts meanwhile are left out.
+    package func inspectRecords(_ body: (InspectedRecord) -> Void) throws(CacheError) {
+        try forEachRecord { (record) throws(CacheError) in
+            let stored = try storage.records(under: record.requestKey, bodyLimit: .max).first { $0.key == record.key }
+            guard let stored, let listing = storage.coding.listing(of: stored) else { return }
+            var inspected = InspectedRecord(listing: listing)
+            switch storage.coding.opened(stored, for: nil) {
+            case .damaged(let reason): inspected.damage = reason
+            case .locked: inspected.isLocked = true
+            case .entry, .nothing: break
+            }
+            body(inspected)
+        }
+    }
+
+    private func forEachRecord(_ body: (CacheRecord) throws(CacheError) -> Void) throws(CacheError) {
+        var cursor: CacheCursor?
+        while true {
+            let page = try storage.list([], by: .newest, after: cursor, limit: 1000)
+            for record in page { try body(record) }
+            guard page.count == 1000, let last = page.last else { return }
+            cursor = CacheCursor(after: last, by: .newest)
+        }
     }
 
     /// Returns the current totals of the store, over all its processes. Entries that are not on disk yet are counted

@@ -67,6 +67,27 @@ public final class Cache: Sendable {
         if create { completeSignOut() }
     }
 
+    /// Opens a cache on a server, behind a circuit.
+    ///
+    /// - Parameters:
+    ///   - clock: the clock of the longest waits.
+    ///   - draw: returns a random number from 0 up to 1, for the circuit.
+    package convenience init(
+        onServer storage: any CacheStorage,
+        seal: (any CacheSeal)?,
+        compresses: Bool = false,
+        activity: Activity = Activity(),
+        memoryCapacity: Int = defaultMemoryCapacity,
+        clock: any Clock<Duration> = ContinuousClock(),
+        draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+        now: @escaping @Sendable () -> WallTime = { .now }
+    ) throws(CacheError) {
+        let remote = RemoteCacheStorage(
+            storage, seal: seal, compresses: compresses, activity: activity, clock: clock,
+            circuit: StorageCircuit(draw: draw))
+        try self.init(over: remote, activity: activity, memoryCapacity: memoryCapacity, now: now)
+    }
+
     /// Opens a cache over a storage.
     init(
         over storage: any DirectCacheStorage,
@@ -94,6 +115,9 @@ public final class Cache: Sendable {
     }
 
     deinit { sqlite?.file.abandon() }
+
+    /// The name of the server; `nil` if the storage is a file.
+    package var server: String? { sqlite == nil ? storage.name : nil }
 
     /// Whether the storage keeps parts of bodies and of downloads. Only a file does.
     var keepsParts: Bool { sqlite != nil }

@@ -61,12 +61,10 @@ public final class Engine: Sendable {
         let now = configuration.now
         do throws(CacheError) {
             if let open = configuration.cache.open {
-                let storage = RemoteCacheStorage(
-                    try open(), seal: configuration.seal, compresses: configuration.isCompressing, activity: activity,
-                    clock: configuration.clock, circuit: StorageCircuit(draw: configuration.draw))
                 let cache = try Cache(
-                    over: storage, activity: activity, memoryCapacity: configuration.memoryCapacity,
-                    now: { WallTime(now()) })
+                    onServer: open(), seal: configuration.seal, compresses: configuration.isCompressing,
+                    activity: activity, memoryCapacity: configuration.memoryCapacity, clock: configuration.clock,
+                    draw: configuration.draw, now: { WallTime(now()) })
                 return (cache, nil)
             }
             guard let store = configuration.store else { return (nil, nil) }

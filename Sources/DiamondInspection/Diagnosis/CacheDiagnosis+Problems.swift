@@ -10,6 +10,11 @@ extension CacheDiagnosis {
         package var what: String
         /// The action that remedies it.
         package var remedy: String
+
+        package init(what: String, remedy: String) {
+            self.what = what
+            self.remedy = remedy
+        }
     }
 
     /// The problems found in what was read, the worst first.

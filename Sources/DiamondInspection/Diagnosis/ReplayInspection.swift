@@ -24,6 +24,12 @@ package struct ReplayInspection: Sendable {
         }
     }
 
+    /// Verifies a queue on a server.
+    package init(of queue: ReplayQueue) async throws(ReplayError) {
+        jobs = try queue.counts().values.reduce(0, +)
+        findings = try await queue.storage.check()
+    }
+
     private init(_ connection: borrowing SQLiteConnection) throws(SQLiteError) {
         // `cachectl doctor` reports another version.
         let version = try connection.integer("PRAGMA user_version")

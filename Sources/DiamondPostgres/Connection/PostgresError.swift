@@ -25,6 +25,8 @@ public struct PostgresError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let refused = Code(description: "refused")
         /// A newer version of this package wrote the tables.
         public static let newerSchema = Code(description: "newerSchema")
+        /// The database has no tables of this package.
+        package static let missingSchema = Code(description: "missingSchema")
         /// The server's data is damaged, or was changed by another program.
         public static let corrupt = Code(description: "corrupt")
         /// The server has no space left.

@@ -19,12 +19,18 @@ struct PostgresMigration: Sendable {
 
     /// Runs the missing migrations, while no other process does. All of them are one transaction.
     ///
-    /// - Throws: ``PostgresError``: `newerSchema` if a newer version of this package has written the tables.
-    func run(on pool: PostgresPool) async throws(PostgresError) {
-        let isCurrent = try await pool.run(within: .seconds(20)) { (connection) throws(PostgresError) in
-            try version(on: connection) == scripts.count
+    /// - Parameter create: whether the tables are created if they are missing.
+    /// - Throws: ``PostgresError``: `newerSchema` if a newer version of this package has written the tables,
+    ///   `missingSchema` if they are missing and not created.
+    func run(on pool: PostgresPool, create: Bool = true) async throws(PostgresError) {
+        let version = try await pool.run(within: .seconds(20)) { (connection) throws(PostgresError) in
+            try version(on: connection)
         }
-        guard !isCurrent else { return }
+        guard version != scripts.count else { return }
+        guard version > 0 || create else {
+            throw PostgresError(
+                .missingSchema, "there is no \(subject) at \(pool.address): add to it, or use another database")
+        }
         try await pool.transaction(within: .seconds(600)) { (connection) throws(PostgresError) in
             try connection.run("SET LOCAL statement_timeout = '10min'")
             try connection.run("SET LOCAL lock_timeout = '10min'")

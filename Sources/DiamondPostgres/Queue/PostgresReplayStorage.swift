@@ -41,9 +41,12 @@ public final class PostgresReplayStorage: ReplayStorage {
         try await self.init(address, connections: connections, lead: { 0 })
     }
 
-    /// - Parameter lead: returns the milliseconds that are added to the server's time, for tests.
+    /// - Parameters:
+    ///   - create: whether the tables are created if they are missing. Otherwise, that is the error `noStore`.
+    ///   - lead: returns the milliseconds that are added to the server's time, for tests.
     package init(
-        _ address: PostgresAddress, connections: Int = 4, lead: @escaping @Sendable () -> Int64
+        _ address: PostgresAddress, connections: Int = 4, create: Bool = true,
+        lead: @escaping @Sendable () -> Int64 = { 0 }
     ) async throws(ReplayError) {
         pool = PostgresPool(address, size: connections)
         clock = PostgresClock(lead: lead)
@@ -55,7 +58,7 @@ public final class PostgresReplayStorage: ReplayStorage {
             return true
         }
         do throws(PostgresError) {
-            try await PostgresMigration.queue.run(on: pool)
+            try await PostgresMigration.queue.run(on: pool, create: create)
             try await clock.set(from: pool)
         } catch {
             pool.close()
@@ -146,6 +149,7 @@ extension ReplayError {
             case .busy: .busy
             case .full: .diskFull
             case .newerSchema: .newerStore
+            case .missingSchema: .noStore
             case .badAddress, .notPermitted: .cannotOpen
             case .corrupt: .corrupt
             case .closed: .closed

@@ -4,13 +4,14 @@ import Diamond
 import DiamondInspection
 import Foundation
 
-struct Doctor: ParsableCommand {
+struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks the store's files and settings, and prints what to fix.",
         discussion: """
             Checks the cache and, if there is one, the queue. Changes nothing. Names a process that keeps others from \
             writing for a whole second. To check every entry, use verify. To see jobs in review, use 'queue list'. \
-            Exits with 1 if something needs fixing, and with 4 if the cache or the queue cannot be opened.
+            Exits with 1 if something needs fixing, and with 4 if the cache or the queue cannot be opened. Of a server, \
+            checks whether it answers, and every job.
 
             EXAMPLE
               cachectl doctor --app com.example.app
@@ -18,42 +19,55 @@ struct Doctor: ParsableCommand {
     )
 
     @OptionGroup var place: PlaceOptions
+    @OptionGroup var cacheServer: CacheServerOption
+    @OptionGroup var queueServer: QueueServerOption
 
-    func run() throws {
-        var diagnosis = CacheDiagnosis(of: place.location)
-        var queue = ReplayDiagnosis(of: place.location)
+    func run() async throws {
+        let places = try Place.examined(
+            cache: cacheServer.place(besides: place), queue: queueServer.place(besides: place), store: place)
+        var diagnosis = places.cache?.store.map { CacheDiagnosis(of: $0) }
+        var queue = places.queue?.store.flatMap { ReplayDiagnosis(of: $0) }
         // `findWriter` needs this process to have closed the files.
-        diagnosis.findWriter()
+        diagnosis?.findWriter()
         queue?.findWriter()
         // A store with a queue needs no cache.
-        if queue != nil, diagnosis.failure?.code == .noStore { diagnosis.failure = nil }
-        let report = HealthReport(diagnosis, queue: queue)
+        let hasQueue = queue != nil || places.queue?.server != nil
+        if hasQueue, diagnosis?.failure?.code == .noStore { diagnosis?.failure = nil }
+        var servers: [ServerHealth] = []
+        if let url = places.cache?.server { servers.append(try ServerHealth(ofCache: url)) }
+        if let url = places.queue?.server { servers.append(try await ServerHealth(ofQueue: url)) }
+        let report = HealthReport(diagnosis, queue: queue, servers: servers)
         if place.json {
             Output.json(report.form)
         } else {
             for line in report.lines { Output.line(line.printable) }
         }
-        guard diagnosis.failure == nil, queue?.failure == nil else { throw Failure.noStore }
+        guard diagnosis?.failure == nil, queue?.failure == nil, !servers.contains(where: \.isUnusable) else {
+            throw Failure.noStore
+        }
         if !report.problems.isEmpty { throw Failure.damaged }
     }
 }
 
 /// The output of `doctor`, as JSON and as text.
 private struct HealthReport {
-    private let diagnosis: CacheDiagnosis
+    private let diagnosis: CacheDiagnosis?
     private let queue: ReplayDiagnosis?
+    private let servers: [ServerHealth]
     let problems: [CacheDiagnosis.Problem]
 
     private let version = Cachectl.configuration.version
     private let sqliteOptions: [String]
     private let files: [CacheDiagnosis.File]
 
-    init(_ diagnosis: CacheDiagnosis, queue: ReplayDiagnosis?) {
+    init(_ diagnosis: CacheDiagnosis?, queue: ReplayDiagnosis?, servers: [ServerHealth]) {
         self.diagnosis = diagnosis
         self.queue = queue
-        sqliteOptions = diagnosis.sqliteOptions.filter { option in Self.options.contains { option.hasPrefix($0) } }
-        files = diagnosis.files + (queue?.files ?? [])
-        problems = diagnosis.problems + (queue?.problems ?? [])
+        self.servers = servers
+        let options = diagnosis?.sqliteOptions ?? []
+        sqliteOptions = options.filter { option in Self.options.contains { option.hasPrefix($0) } }
+        files = (diagnosis?.files ?? []) + (queue?.files ?? [])
+        problems = (diagnosis?.problems ?? []) + (queue?.problems ?? []) + servers.flatMap(\.problems)
     }
 
     /// The build options that change how the cache works.
@@ -61,18 +75,18 @@ private struct HealthReport {
 
     var form: JSONObject {
         [
-            "version": version, "sqliteVersion": diagnosis.sqliteVersion, "sqliteOptions": sqliteOptions,
-            "store": diagnosis.store.directory.path, "directory": diagnosis.directory?.form,
-            "files": files.map(\.form), "setAside": diagnosis.setAside.map(\.form),
-            "settings": diagnosis.settings?.form, "usedBytes": diagnosis.settings?.usedBytes,
-            "logPages": diagnosis.logPages, "logThreshold": CacheDiagnosis.logThreshold,
-            "entries": diagnosis.totals?.entries, "bodyBytes": diagnosis.totals?.bodyBytes, "keyIDs": keyIDs,
-            "queue": queue?.form,
+            "version": version, "sqliteVersion": diagnosis?.sqliteVersion, "sqliteOptions": sqliteOptions,
+            "store": diagnosis?.store.directory.path, "directory": diagnosis?.directory?.form,
+            "files": files.map(\.form), "setAside": (diagnosis?.setAside ?? []).map(\.form),
+            "settings": diagnosis?.settings?.form, "usedBytes": diagnosis?.settings?.usedBytes,
+            "logPages": diagnosis?.logPages, "logThreshold": CacheDiagnosis.logThreshold,
+            "entries": diagnosis?.totals?.entries, "bodyBytes": diagnosis?.totals?.bodyBytes, "keyIDs": keyIDs,
+            "queue": queue?.form, "servers": servers.isEmpty ? nil : servers.map(\.form),
             "complaints": problems.map { ["what": $0.what, "remedy": $0.remedy] },
         ]
     }
 
-    private var keyIDs: [String]? { diagnosis.keyIDs.isEmpty ? nil : diagnosis.keyIDs }
+    private var keyIDs: [String]? { diagnosis.flatMap { $0.keyIDs.isEmpty ? nil : $0.keyIDs } }
 }
 
 extension CacheDiagnosis.File {
@@ -113,12 +127,17 @@ extension ReplayDiagnosis {
 extension HealthReport {
     var lines: [String] {
         let options = sqliteOptions.isEmpty ? "" : " (\(sqliteOptions.joined(separator: ", ")))"
-        return [
-            "diamond   \(version)\(diagnosis.settings.map { ", schema \($0.schemaVersion)" } ?? "")",
-            "sqlite    \(diagnosis.sqliteVersion)\(options)",
-            "store     \(diagnosis.store.directory.path)\(diagnosis.directory.map { " (\($0.permissions))" } ?? "")",
-        ] + files.map { "file      \($0.name) (\($0.permissions)), \(Quantity.bytes($0.bytes))" } + contents + queued
-            + diagnosis.setAside.map { "aside     \($0.name), \(Quantity.bytes($0.bytes))" }
+        let store = diagnosis.map { diagnosis in
+            [
+                "sqlite    \(diagnosis.sqliteVersion)\(options)",
+                "store     \(diagnosis.store.directory.path)\(diagnosis.directory.map { " (\($0.permissions))" } ?? "")",
+            ]
+        }
+        return ["diamond   \(version)\(diagnosis?.settings.map { ", schema \($0.schemaVersion)" } ?? "")"]
+            + (store ?? [])
+            + files.map { "file      \($0.name) (\($0.permissions)), \(Quantity.bytes($0.bytes))" } + contents + queued
+            + (diagnosis?.setAside ?? []).map { "aside     \($0.name), \(Quantity.bytes($0.bytes))" }
+            + servers.flatMap(\.lines)
             + (problems.isEmpty ? ["healthy"] : problems.map { "! \($0.what): \($0.remedy)" })
     }
 
@@ -141,7 +160,7 @@ extension HealthReport {
     }
 
     private var contents: [String] {
-        guard let settings = diagnosis.settings else { return [] }
+        guard let diagnosis, let settings = diagnosis.settings else { return [] }
         let pages = "\(settings.pages) of \(Quantity.bytes(settings.pageSize)), \(settings.freePages) free"
         let part = settings.pages > 0 ? " (\(settings.freePages * 100 / settings.pages) %)" : ""
         let modes = "journal_mode \(settings.journalMode), auto_vacuum \(settings.autoVacuumMode)"

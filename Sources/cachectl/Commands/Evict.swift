@@ -28,6 +28,9 @@ struct Evict: AsyncParsableCommand {
 
     func run() async throws {
         let cache = try store.openCache()
+        guard cache.server == nil || (to != nil && !dryRun) else {
+            throw Failure.report(Failure.usage, "a server's programs set no limit: give --to SIZE, without --dry-run")
+        }
         let capacity = to?.bytes ?? cache.effectiveCapacity ?? Cache.defaultDiskCapacity
         guard !dryRun else { return show(try cache.usage(of: capacity)) }
         let eviction = try await cache.evict(to: capacity)

@@ -23,7 +23,12 @@ struct Invalidate: AsyncParsableCommand {
     func run() async throws {
         show(
             try await options.apply(to: store) { (cache, selection) throws(CacheError) in
-                dryRun ? try cache.count(selection, onlyValid: true) : try await cache.invalidate(selection)
+                guard !dryRun else { return try cache.count(selection, onlyValid: true) }
+                let count = try await cache.invalidate(selection)
+                if count == 0, let server = cache.server {
+                    Output.note("\(server) may mark entries without counting them")
+                }
+                return count
             })
     }
 

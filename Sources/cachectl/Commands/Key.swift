@@ -47,10 +47,11 @@ struct Key: AsyncParsableCommand {
 
     private func rules() throws -> KeyRules {
         let seal = try store.sealing.seal()
+        let server = try store.cachePlace().server
         let cache: Cache
-        do throws(CacheError) {
-            cache = try Cache(store.location, seal: seal, create: false)
-        } catch {
+        do {
+            cache = try server?.cache(seal) ?? Cache(store.location, seal: seal, create: false)
+        } catch let error as CacheError {
             // A store that does not exist has no secret. Printing a key creates none.
             guard error.code == .noStore else { throw error }
             return KeyRules()

@@ -45,8 +45,9 @@ private struct Pinning {
         let cache = try store.openCache()
         let listing = try KeyArgument(key).find(in: cache)
         guard try await cache.setPinned(isPinned, for: listing.key) else {
+            let reason = cache.server.map { "\($0) keeps no pins, or has just evicted the entry \(key)" }
             throw Failure.report(
-                Failure.nothingFound, "the entry \(key) was just removed: see 'cachectl list'")
+                Failure.nothingFound, "\(reason ?? "the entry \(key) was just removed"): see 'cachectl list'")
         }
         guard !store.json else {
             return Output.json(["key": listing.key.description, "pinned": isPinned] as JSONObject)

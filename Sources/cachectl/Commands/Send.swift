@@ -19,6 +19,7 @@ struct Send: AsyncParsableCommand {
     )
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var server: QueueServerOption
     @OptionGroup var options: RequestOptions
 
     @Option(
@@ -34,7 +35,7 @@ struct Send: AsyncParsableCommand {
         // SIGPIPE of a closed output would end the program before the response is stored.
         signal(SIGPIPE, SIG_IGN)
         let request = try options.request()
-        let engine = Engine(try configuration())
+        let engine = Engine(try await configuration(for: request))
         let observation = engine.activity.observe { event in
             switch event {
             case .cacheFailed(let reason): Output.note("cachectl: not cached: \(reason)")
@@ -57,14 +58,15 @@ struct Send: AsyncParsableCommand {
     ///
     /// It has no store if the store is sealed with another key, or if its seals cannot be read: nothing may be written
     /// there unencrypted.
-    private func configuration() throws -> Engine.Configuration {
+    private func configuration(for request: Request) async throws -> Engine.Configuration {
         var configuration = try store.configuration()
+        try await setQueue(of: &configuration, for: request)
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }
         let cache: Cache?
         var problem: String?
-        do throws(CacheError) {
+        do {
             cache = try store.findCache(seal: configuration.seal)
-        } catch {
+        } catch let error as CacheError {
             cache = nil
             problem = error.message
         }
@@ -77,6 +79,17 @@ struct Send: AsyncParsableCommand {
             configuration.store = nil
         }
         return configuration
+    }
+
+    /// A request that needs no queue is also sent if the server of the queue cannot be reached.
+    private func setQueue(of configuration: inout Engine.Configuration, for request: Request) async throws {
+        guard let server = try server.place(besides: store.place).server else { return }
+        do {
+            configuration.queueStorage = try await server.replayStorage(create: true)
+        } catch let error as ReplayError {
+            guard request.replay.mode == .never else { throw error }
+            Output.note("cachectl: sent without a queue: \(error.message)")
+        }
     }
 
     private struct SendResult {

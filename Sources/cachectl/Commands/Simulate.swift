@@ -37,7 +37,7 @@ struct Simulate: ParsableCommand {
     var record: Bool?
 
     func run() throws {
-        let cache = try store.openCache()
+        let cache = try store.openFile(because: "a server records no accesses")
         if let record { return try set(record, in: cache) }
         let simulation = try cache.simulation(of: sizes?.bytes)
         guard let recommendation = simulation.recommendation else {

@@ -30,12 +30,12 @@ struct Stats: ParsableCommand {
             let today = Int64(Date().timeIntervalSince1970) / 86400
             return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
         }
-        show(try cache.totals(), sealed: try cache.sealedEntryCounts().values.reduce(0, +))
+        show(try cache.totals(), sealed: try cache.sealedEntryCounts().values.reduce(0, +), server: cache.server)
         try store.refuseLocked(cache)
     }
 
-    private func show(_ totals: CacheTotals, sealed: Int) {
-        let directory = store.location.directory.path
+    private func show(_ totals: CacheTotals, sealed: Int, server: String?) {
+        let directory = server ?? store.location.directory.path
         let partial = totals.partials > 0 ? totals.partials : nil
         let (oldest, newest) = (totals.oldest.map(Quantity.instant), totals.newest.map(Quantity.instant))
         guard !store.json else {

@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import DiamondInspection
 
-struct Verify: ParsableCommand {
+struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks every entry and job against its checksum, and with --repair repairs the cache.",
         discussion: """
@@ -14,7 +14,7 @@ struct Verify: ParsableCommand {
             indexes, triggers and tables. It sets a file aside that SQLite reports as malformed, or whose tables have \
             other columns. It gives the entries of earlier versions the checksums of new entries. Then it reads the \
             store again, and prints the remaining problems. It does not repair damaged jobs. They are not sent, and \
-            stay until you discard them.
+            stay until you discard them. With --cache, reads every entry of the server.
 
             EXAMPLE
               cachectl verify --repair
@@ -22,19 +22,24 @@ struct Verify: ParsableCommand {
     )
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var server: QueueServerOption
 
     @Flag(help: "Repair the problems that are found.")
     var repair = false
 
-    func run() throws {
+    func run() async throws {
         let seal = try store.sealing.seal()
-        let queue = try ReplayInspection(of: store.location)
+        let places = try Place.examined(
+            cache: store.cachePlace(), queue: server.place(besides: store.place), store: store.place)
+        let queue = try await inspection(of: places.queue)
         var isSound = true
-        do throws(CacheError) {
-            let inspection = try CacheInspection(of: store.location, seal: seal)
-            noteLocked(inspection)
-            isSound = try repair ? apply(inspection, queue: queue, seal: seal) : show(inspection, queue: queue)
-        } catch {
+        do {
+            switch places.cache {
+            case .store(let location): isSound = try verify(location, queue: queue, seal: seal)
+            case .server(let url): isSound = try await verify(url.cache(seal), queue: queue)
+            case nil: show(nil, queue: queue, rows: [])
+            }
+        } catch let error as CacheError {
             // A store with a queue needs no cache.
             guard error.code == .noStore, queue != nil else { throw error }
             show(nil, queue: queue, rows: [])
@@ -42,28 +47,49 @@ struct Verify: ParsableCommand {
         if !isSound || queue?.findings.isEmpty == false { throw Failure.damaged }
     }
 
-    /// Repairs the cache and prints the result.
+    private func inspection(of queue: Place?) async throws -> ReplayInspection? {
+        switch queue {
+        case .store(let store): try ReplayInspection(of: store)
+        case .server(let url): try await ReplayInspection(of: ReplayQueue(storage: url.replayStorage(create: false)))
+        case nil: nil
+        }
+    }
+
+    /// Verifies the cache of a store, repairs it if wanted, and prints the result.
     ///
     /// - Returns: Whether no finding remains.
-    private func apply(
-        _ inspection: CacheInspection, queue: ReplayInspection?, seal: AESGCMSeal?
+    private func verify(
+        _ store: Store, queue: ReplayInspection?, seal: AESGCMSeal?
     ) throws(CacheError) -> Bool {
+        let inspection = try CacheInspection(of: store, seal: seal)
+        noteLocked(inspection)
+        guard repair else { return show(inspection, queue: queue) }
         let repairs = try inspection.repair()
-        return show(
-            inspection, queue: queue, repairs: repairs, left: repairs.isEmpty ? [] : try remainingFindings(seal: seal))
+        let left = repairs.isEmpty ? [] : try remainingFindings(in: store, seal: seal)
+        return show(inspection, queue: queue, repairs: repairs, left: left)
+    }
+
+    /// Does the same with the cache of a server.
+    private func verify(_ cache: Cache, queue: ReplayInspection?) async throws(CacheError) -> Bool {
+        let inspection = try ServerInspection(of: cache)
+        noteLocked(inspection)
+        guard repair else { return show(inspection, queue: queue) }
+        let repairs = try await inspection.repair(cache)
+        let left = repairs.isEmpty ? [] : try ServerInspection(of: cache).findings
+        return show(inspection, queue: queue, repairs: repairs, left: left)
     }
 
     /// Returns the findings after a repair. There are none if the file was set aside and not yet replaced.
-    private func remainingFindings(seal: AESGCMSeal?) throws(CacheError) -> [CacheFinding] {
+    private func remainingFindings(in store: Store, seal: AESGCMSeal?) throws(CacheError) -> [CacheFinding] {
         do throws(CacheError) {
-            return try CacheInspection(of: store.location, seal: seal).findings
+            return try CacheInspection(of: store, seal: seal).findings
         } catch {
             guard error.code == .noStore else { throw error }
             return []
         }
     }
 
-    private func noteLocked(_ inspection: CacheInspection) {
+    private func noteLocked(_ inspection: any CacheInspecting) {
         guard inspection.locked > 0 else { return }
         let entries = Quantity.entries(inspection.locked)
         Output.note("cachectl: \(entries) checked without the seal: give the key")
@@ -72,7 +98,7 @@ struct Verify: ParsableCommand {
     /// Prints the findings.
     ///
     /// - Returns: Whether there are none.
-    private func show(_ inspection: CacheInspection, queue: ReplayInspection?) -> Bool {
+    private func show(_ inspection: any CacheInspecting, queue: ReplayInspection?) -> Bool {
         let findings = inspection.findings
         show(inspection, queue: queue, rows: findings.map { FindingRow($0) })
         if !findings.isEmpty { Output.note("run 'cachectl verify --repair' to repair it") }
@@ -83,7 +109,7 @@ struct Verify: ParsableCommand {
     ///
     /// - Returns: Whether none are left.
     private func show(
-        _ inspection: CacheInspection, queue: ReplayInspection?, repairs: [CacheRepair], left: [CacheFinding]
+        _ inspection: any CacheInspecting, queue: ReplayInspection?, repairs: [CacheRepair], left: [CacheFinding]
     ) -> Bool {
         let rows = repairs.map { repair in
             let isLeft = left.contains(repair.finding)
@@ -104,7 +130,7 @@ struct Verify: ParsableCommand {
     ///   - inspection: The inspection of the cache; `nil` if there is no cache.
     ///   - outcome: The result of the repair, appended to the cache's summary.
     private func show(
-        _ inspection: CacheInspection?, queue: ReplayInspection?, rows: [FindingRow], left: [FindingRow] = [],
+        _ inspection: (any CacheInspecting)?, queue: ReplayInspection?, rows: [FindingRow], left: [FindingRow] = [],
         outcome: String = ""
     ) {
         let jobs = queue?.findings.map { FindingRow($0, done: repair ? "kept" : nil) } ?? []
@@ -127,7 +153,7 @@ struct Verify: ParsableCommand {
         Output.table(Table(columns: names.map { ($0, .left) }, rows: rows.map(\.cells)))
     }
 
-    private static func summary(_ inspection: CacheInspection) -> String {
+    private static func summary(_ inspection: any CacheInspecting) -> String {
         let read = "\(Quantity.entries(inspection.entries)), \(Quantity.bytes(inspection.bodyBytes)) of bodies"
         return summary(read, findings: inspection.findings.count)
     }

@@ -10,7 +10,7 @@ struct HoldOptions: ParsableArguments {
     var engine = false
 
     @Flag(help: "The whole queue.")
-    var queue = false
+    var whole = false
 
     @Option(help: ArgumentHelp("A lane: its jobs, and its other requests.", valueName: "NAME"))
     var lane: String?
@@ -23,7 +23,7 @@ struct HoldOptions: ParsableArguments {
     /// The named hold; `nil` if jobs are selected.
     var hold: ReplayHold? {
         if engine { return .engine }
-        if queue { return .queue }
+        if whole { return .queue }
         if let lane { return .lane(Lane(lane)) }
         guard !onlyJobs, jobs.ids.isEmpty, !jobs.all, hasOnlyName else { return nil }
         return jobs.filter.key.map { .key($0) } ?? jobs.filter.identity.map { .identity($0) }
@@ -36,7 +36,7 @@ struct HoldOptions: ParsableArguments {
 
     func check() throws {
         guard lane != "" else { throw ValidationError("an empty name selects nothing: name the lane") }
-        let names = (engine ? 1 : 0) + (queue ? 1 : 0) + (lane == nil ? 0 : 1)
+        let names = (engine ? 1 : 0) + (whole ? 1 : 0) + (lane == nil ? 0 : 1)
         guard names > 0 else {
             guard hold == nil else {
                 guard jobs.filter.key == nil || jobs.filter.identity == nil else {
@@ -47,19 +47,20 @@ struct HoldOptions: ParsableArguments {
             return try jobs.check()
         }
         guard names == 1, jobs.selectionCount == 0 else {
-            throw ValidationError("give only one of --engine, --queue, --lane, --key, --identity, or jobs")
+            throw ValidationError("give only one of --engine, --whole, --lane, --key, --identity, or jobs")
         }
         guard !onlyJobs else {
             throw ValidationError("--jobs is for options that select jobs, such as --key: leave it out")
         }
     }
 
-    func apply(_ action: ReplayAction, reason: String = "", in place: StoreOptions) async throws {
+    func apply(_ action: ReplayAction, reason: String = "", in place: QueueOptions) async throws {
         guard let hold else {
             try await jobs.apply(action, in: place)
-            return try action == .release && jobs.ids.isEmpty ? noteHolds(in: place) : ()
+            if action == .release, jobs.ids.isEmpty { try await noteHolds(in: place) }
+            return
         }
-        let queue = try place.openQueue()
+        let queue = try await place.openQueue()
         let wasHeld = try queue.holds().contains { $0.hold == hold }
         let count = try await apply(action, to: hold, reason: reason, in: queue)
         show(action, hold: HoldForm(hold), jobs: count, counts: CountsForm(try queue.counts()), in: place)
@@ -69,10 +70,11 @@ struct HoldOptions: ParsableArguments {
     }
 
     /// Prints the holds that are still in effect. Releasing single jobs ends no named hold.
-    private func noteHolds(in place: StoreOptions) throws {
-        let queue = try place.openQueue()
+    private func noteHolds(in place: QueueOptions) async throws {
+        let queue = try await place.openQueue()
         for active in try queue.holds() {
-            Output.note(HoldForm(active.hold, reason: active.reason, since: active.since).note(in: place))
+            Output.note(
+                HoldForm(active.hold, reason: active.reason, since: active.since).note(options: place.optionText))
         }
     }
 
@@ -91,7 +93,7 @@ struct HoldOptions: ParsableArguments {
     }
 
     private func show(
-        _ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: StoreOptions
+        _ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: QueueOptions
     ) {
         let verb = action.rawValue
         guard !place.json else {

@@ -28,8 +28,8 @@ struct JobSelectionOptions: ParsableArguments {
     }
 
     /// Applies an action to the selected jobs and prints the result.
-    func apply(_ action: ReplayAction, in place: StoreOptions) async throws {
-        let queue = try place.openQueue()
+    func apply(_ action: ReplayAction, in place: QueueOptions) async throws {
+        let queue = try await place.openQueue()
         let result =
             try await ids.isEmpty
             ? queue.apply(action, to: filter.filter, isDryRun: dryRun)
@@ -40,7 +40,7 @@ struct JobSelectionOptions: ParsableArguments {
     }
 
     private func show(
-        _ action: ReplayAction, result: ReplayQueue.BulkResult, counts: CountsForm, in place: StoreOptions
+        _ action: ReplayAction, result: ReplayQueue.BulkResult, counts: CountsForm, in place: QueueOptions
     ) {
         let refused: [JSONObject] = result.refusals.map { ["id": $0.id, "reason": $0.error.message] }
         guard !place.json else {

@@ -38,11 +38,22 @@ struct PlaceOptions: ParsableArguments {
             .joined()
     }
 
+    /// Whether an option names the store.
+    var isNamed: Bool { store != nil || app != nil }
+
+    /// Whether an option or the variable names the store.
+    var isChosen: Bool { isNamed || !variable("DIAMOND_STORE").isEmpty }
+
+    /// Returns the value of a variable of the environment; empty if it is unset.
+    func variable(_ name: String) -> String { ProcessInfo.processInfo.environment[name] ?? "" }
+
     var location: Store {
         if let app { return Store(named: names(of: app).first ?? app) }
-        let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }
-        return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? Store(named: "cachectl")
+        let path = [store ?? "", variable("DIAMOND_STORE")].first { !$0.isEmpty }
+        return path.map { Store(directory: Self.directory($0)) } ?? Store(named: "cachectl")
     }
+
+    static func directory(_ path: String) -> URL { URL(fileURLWithPath: path, isDirectory: true) }
 
     /// Returns the stores that a name can refer to: the store with that name, or those of the programs with that name.
     private func names(of app: String) -> [String] {

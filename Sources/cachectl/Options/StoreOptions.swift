@@ -3,9 +3,26 @@ import ArgumentParser
 import Diamond
 import DiamondInspection
 
-/// The store of a command, and the keys that seal it.
+/// The server of a command's cache.
+struct CacheServerOption: ParsableArguments {
+    static let variable = "DIAMOND_CACHE"
+
+    @Option(
+        name: .customLong("cache"),
+        help: ArgumentHelp(
+            "The cache on a server: valkey://HOST, or postgresql://USER@HOST/DATABASE.", valueName: "URL"))
+    var url: String?
+
+    func validate() throws { try ServerURL.check(url, option: "--cache") }
+
+    func place(besides store: PlaceOptions) throws -> Place { try Place(url, or: Self.variable, besides: store) }
+}
+
+/// The cache of a command, and the keys that seal it.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var place: PlaceOptions
+
+    @OptionGroup var server: CacheServerOption
 
     @OptionGroup var sealing: SealOptions
 
@@ -17,41 +34,45 @@ struct StoreOptions: ParsableArguments {
 
     /// Returns the configuration for keys and for sending.
     func configuration() throws -> Engine.Configuration {
-        var configuration = Engine.Configuration(store: location)
+        let server = try cachePlace().server
+        var configuration = Engine.Configuration(store: location, cache: try server?.cachePlace() ?? .store)
         configuration.seal = try sealing.seal()
         configuration.credentials = EnvironmentSecrets()
         return configuration
     }
 
-    /// Opens the cache of an existing store, without a limit of its own. Throws if there is none: it creates no cache.
-    func openCache() throws -> Cache {
-        let seal = try sealing.seal()
-        return try Cache(location, seal: seal, diskCapacity: .max, create: false)
-    }
+    func cachePlace() throws -> Place { try server.place(besides: place) }
 
-    /// Returns the cache for a command that sends; `nil` if there is none, or if it is damaged, because engines then
-    /// replace it.
-    func findCache(seal: (any CacheSeal)?) throws(CacheError) -> Cache? {
-        do throws(CacheError) {
-            return try Cache(location, seal: seal, create: false)
-        } catch  where [.noStore, .corrupt].contains(error.code) {
-            return nil
+    /// Opens the cache of a server, or that of an existing store without a limit of its own. Throws if there is none:
+    /// it creates no cache.
+    func openCache() throws -> Cache {
+        guard server.url == nil || !place.isNamed else {
+            throw ValidationError("--cache and --store or --app name two caches: leave one out")
+        }
+        let seal = try sealing.seal()
+        switch try cachePlace() {
+        case .store(let store): return try Cache(store, seal: seal, diskCapacity: .max, create: false)
+        case .server(let url): return try url.cache(seal)
         }
     }
 
-    /// Opens the store's queue. Throws if there is none: it creates no queue, and seals none.
-    func openQueue() throws -> ReplayQueue {
-        let seal = try sealing.seal()
-        return try ReplayQueue(existing: location, seal: seal)
+    /// Opens the cache of a store for a command that has no use for a server.
+    ///
+    /// - Parameter reason: Why, as a part of a message.
+    func openFile(because reason: String) throws -> Cache {
+        guard try cachePlace().server == nil else {
+            throw Failure.report(Failure.usage, "\(reason): name a store with --store")
+        }
+        return try openCache()
     }
 
-    /// Opens the store's queue. Returns `nil` if the store exists and has no queue, and throws if there is no store.
-    func findQueue() throws -> ReplayQueue? {
-        let seal = try sealing.seal()
-        do throws(ReplayError) {
-            return try ReplayQueue(existing: location, seal: seal)
-        } catch {
-            guard error.code == .noStore, location.isThere else { throw error }
+    /// Returns the cache of a store for a command that sends; `nil` if there is none, or if it is damaged, because
+    /// engines then replace it. Of a server's cache, nothing has to be known.
+    func findCache(seal: (any CacheSeal)?) throws -> Cache? {
+        guard let store = try cachePlace().store else { return nil }
+        do throws(CacheError) {
+            return try Cache(store, seal: seal, create: false)
+        } catch  where [.noStore, .corrupt].contains(error.code) {
             return nil
         }
     }

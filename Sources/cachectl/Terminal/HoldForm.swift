@@ -25,12 +25,15 @@ struct HoldForm: Encodable {
     }
 
     /// Returns the command that ends the hold.
-    private func releaseCommand(in place: StoreOptions) -> String {
-        "cachectl queue release --\(kind)\(name.map { "=\($0.shellArgument)" } ?? "")\(place.optionText)"
+    private func releaseCommand(_ options: String) -> String {
+        let option = kind == "queue" ? "whole" : kind
+        return "cachectl queue release --\(option)\(name.map { "=\($0.shellArgument)" } ?? "")\(options)"
     }
 
     /// Returns ``line`` and the command that ends the hold.
-    func note(in place: StoreOptions) -> String { "\(line): '\(releaseCommand(in: place))' ends it" }
+    ///
+    /// - Parameter options: The options of the command, each after a space.
+    func note(options: String) -> String { "\(line): '\(releaseCommand(options))' ends it" }
 
     /// `held: the lane 'images' since 2026-08-01T12:00:00Z (the server asked for it)`.
     var line: String {

@@ -287,7 +287,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "list", "show 1", "retry 1", "hold --queue", "release --all", "discard 1 --dry-run", "redrive 1", "edit 1",
+        "list", "show 1", "retry 1", "hold --whole", "release --all", "discard 1 --dry-run", "redrive 1", "edit 1",
         "keys",
         "history", "watch", "export", "replay --dry-run", "replay",
     ]) func `creates no store, and exits with 4 if there is none`(command: String) async throws {
@@ -353,10 +353,10 @@ import Testing
             (["add", "https://h/", "--attempts", "0"], "--attempts"),
             (["add", "https://h/", "--after", "soon"], "--after"),
             (["add", "h/"], "begin a URL with https://"), (["retry"], "say which jobs"),
-            (["retry", "1", "--all"], "only one of"), (["hold", "--queue", "--lane", "a"], "only one of"),
-            (["hold", "--queue", "1"], "only one of"), (["hold", "--key", "a", "--identity", "b"], "--jobs"),
+            (["retry", "1", "--all"], "only one of"), (["hold", "--whole", "--lane", "a"], "only one of"),
+            (["hold", "--whole", "1"], "only one of"), (["hold", "--key", "a", "--identity", "b"], "--jobs"),
             (["hold", "1", "--reason", "x"], "--reason"), (["release"], "say which jobs"),
-            (["hold", "--lane", "a", "--jobs"], "--jobs is for"), (["release", "--queue", "--jobs"], "--jobs is for"),
+            (["hold", "--lane", "a", "--jobs"], "--jobs is for"), (["release", "--whole", "--jobs"], "--jobs is for"),
             (["replay", "--once", "--watch"], "give one of"), (["replay", "--width", "0"], "--width"),
             (["import", "/nonexistent"], "not a readable file"),
         ] as [([String], String)])

@@ -35,7 +35,7 @@ import Testing
                 ["hold", "--key", "k", "--dry-run"],
                 "would hold the ordering key 'k', 3 jobs of it\n3 ready, 1 waiting, 1 dead\n"
             ),
-            (["hold", "--queue"], "held the queue, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
+            (["hold", "--whole"], "held the queue, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
             (["hold", "--engine"], "held the store's engines, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
             (["hold", "--lane", "default"], "held the lane 'default', 4 jobs of it\n4 held, 1 dead\n"),
         ] as [([String], String)])

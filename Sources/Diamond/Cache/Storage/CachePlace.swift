@@ -12,7 +12,7 @@
 public struct CachePlace: Sendable {
     /// The name of the server in descriptions and messages; `nil` for the store.
     public let name: String?
-    let open: (@Sendable () throws(CacheError) -> any CacheStorage)?
+    package let open: (@Sendable () throws(CacheError) -> any CacheStorage)?
 
     /// The file `cache.sqlite` of ``Engine/Configuration/store``.
     public static let store = CachePlace(name: nil, open: nil)

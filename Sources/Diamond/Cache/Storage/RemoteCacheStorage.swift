@@ -259,7 +259,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
     func evictSlice(_ pages: CachePages?) -> (count: Int, isMore: Bool) { (0, false) }
 
     func evict(to bytes: Int64) throws(CacheError) -> Int? {
-        try wait { (base) async throws(CacheError) in try await base.evict(to: bytes) }
+        try wait(within: Self.queryLimit) { (base) async throws(CacheError) in try await base.evict(to: bytes) }
     }
 
     // MARK: Lists

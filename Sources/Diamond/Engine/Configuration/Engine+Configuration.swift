@@ -107,6 +107,8 @@ extension Engine {
         var replayHandlers: [ExactText: ReplayHandlers.Handler] = [:]
         /// The function that is called at the points of the engine's own replayer at which a test may end the process.
         package var replayPass: @Sendable (ReplayFaultPoint) -> Void = { _ in }
+        /// The queue's storage, which no other queue uses; `nil`, the default, for the file of ``store``.
+        package var queueStorage: (any ReplayStorage)?
         /// The settings of a gateway; `nil`, the default, for the engine of an app.
         package var gateway: Gateway?
         /// Draws a number from 0 up to 1, for random delays.

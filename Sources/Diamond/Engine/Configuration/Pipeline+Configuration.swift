@@ -47,21 +47,18 @@ extension Pipeline {
             lanes: lanes,
             seal: configuration.seal,
             redirectLimit: max(0, configuration.redirectLimit),
-            replays: configuration.store.map {
-                Self.jobSlot(
-                    in: $0, configuration: configuration, environment: environment, activity: activity, lanes: lanes)
-            },
+            replays: Self.jobSlot(configuration, environment: environment, activity: activity, lanes: lanes),
             reachability: configuration.reachability ?? SystemReachability.shared
         )
     }
 
+    /// Returns the queue; `nil` without a store and a storage.
     private static func jobSlot(
-        in store: Store,
-        configuration: Engine.Configuration,
+        _ configuration: Engine.Configuration,
         environment: Environment,
         activity: Activity,
         lanes: Lanes
-    ) -> JobSlot {
+    ) -> JobSlot? {
         let now = configuration.now
         var clock = ReplayClock.system
         clock.now = { WallTime(now()) }
@@ -70,16 +67,28 @@ extension Pipeline {
         clock.draw = configuration.draw
         clock.endTimeout = configuration.cancellationTimeout
         let isAutomatic = configuration.replays == .automatically
-        return JobSlot(store.replayPath) { [clock, seal = configuration.seal] (seals) throws(ReplayError) in
-            let queue = try ReplayQueue(
-                store, seal: seal, clock: clock, activity: activity, rules: environment.rules, seals: seals
-            ) {
-                try await environment.resolve($0)
-            }
+        let prepare = { @Sendable (queue: ReplayQueue) in
             queue.watchHolds { lanes.setHeld(LanePauses($0)) }
             // The engine's own replayer begins a moment later.
             if isAutomatic { queue.noteReplayer() }
-            return queue
+        }
+        if let storage = configuration.queueStorage {
+            let queue = ReplayQueue(storage: storage, clock: clock, activity: activity, rules: environment.rules) {
+                try await environment.resolve($0)
+            }
+            prepare(queue)
+            return JobSlot(queue)
+        }
+        return configuration.store.map { store in
+            JobSlot(store.replayPath) { [clock, seal = configuration.seal] (seals) throws(ReplayError) in
+                let queue = try ReplayQueue(
+                    store, seal: seal, clock: clock, activity: activity, rules: environment.rules, seals: seals
+                ) {
+                    try await environment.resolve($0)
+                }
+                prepare(queue)
+                return queue
+            }
         }
     }
 }

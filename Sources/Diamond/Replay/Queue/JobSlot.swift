@@ -16,6 +16,13 @@ final class JobSlot: Sendable {
         openQueue = open
     }
 
+    /// Creates a slot with an open queue.
+    init(_ queue: ReplayQueue) {
+        path = ""
+        openQueue = { _ in queue }
+        self.queue.withLock { $0 = queue }
+    }
+
     /// Returns the queue, and opens it if needed. After a failure, the next call tries again.
     func open() throws(ReplayError) -> ReplayQueue {
         try queue.withLock { (queue) throws(ReplayError) in

@@ -16,7 +16,7 @@ public final class ReplayQueue: Sendable {
     /// A function that adds the engine's parts to a request before the request is written.
     typealias Resolve = @Sendable (Request) async throws -> Request
 
-    let storage: any ReplayStorage
+    package let storage: any ReplayStorage
     let clock: ReplayClock
     let listeners = Broadcast<[ReplayTransition]>()
     /// The jobs that this process has changed without a transition, such as those whose answers were consumed.

@@ -38,6 +38,11 @@ package struct ReplayMove: Sendable {
     }
 
     fileprivate static let prefix = "diamond.move "
+    /// The beginning of the reason of a queue's hold during a move. The name of the target follows.
+    private static let moving = "its jobs are moved to "
+    /// The text between the name of the target and the reason of an earlier hold.
+    private static let heldBefore = "; it was held before: "
+
     /// Returns the note that jobs of a source have these ids in the target, or will have them.
     static func note(
         _ ids: [ReplayJob.ID], from first: ReplayJob.ID, by mover: String
@@ -71,14 +76,74 @@ package struct ReplayMove: Sendable {
     ///
     /// - Throws: ``ReplayError``: `busy` if another program moves jobs from the source. Jobs may have been moved by
     ///   then.
-    package func run() async throws(ReplayError) -> Result {
+    package func run() async throws(ReplayError) -> Result { try await run(isAlone: false) }
+
+    /// Moves the jobs of a source that programs share, as ``run()`` does. Meanwhile the source's queue is held, so that
+    /// no program sends a job that the target has. If the process ends in the middle, the queue stays held until the
+    /// next move. Holds of keys, identities and lanes are added to the target before.
+    ///
+    /// In strict order, the jobs behind one that is dead or in review stay.
+    ///
+    /// - Throws: ``ReplayError``: `busy` if an owner is alive: it sends jobs of the source, or moves them;
+    ///   `wrongState` if a move to another target was interrupted, or the target is the source.
+    package func runHolding() async throws(ReplayError) -> Result {
+        let living = try await source.owners().filter { !$0.isDead }
+        guard living.isEmpty else { throw busy }
+        let holds = try source.holds()
+        let reason = Self.moving + target.name
+        let before = try reasonBefore(holds, reason: reason)
+        let others = Set(try target.holds().map(\.hold))
+        _ = try await source.hold(
+            .queue, reason: reason + (before.map { Self.heldBefore + $0 } ?? ""), isSignOut: false, isDryRun: false)
+        guard try !target.holds().contains(where: { $0.hold == .queue && $0.reason.hasPrefix(reason) }) else {
+            try await release(restoring: before)
+            throw ReplayError(.wrongState, "\(source.name) is the source and the target: name two queues")
+        }
+        for active in holds where !active.hold.isWhole && !Self.isNote(active.hold) && !others.contains(active.hold) {
+            _ = try await target.hold(active.hold, reason: active.reason, isSignOut: false, isDryRun: false)
+        }
+        let result = try await run(isAlone: true)
+        try await release(restoring: before)
+        return result
+    }
+
+    /// Returns the reason for which the queue was held before the first move; `nil` if it was not held.
+    private func reasonBefore(
+        _ holds: [ReplayQueue.ActiveHold], reason: String
+    ) throws(ReplayError) -> String? {
+        guard let old = holds.first(where: { $0.hold == .queue })?.reason else { return nil }
+        guard old.hasPrefix(Self.moving) else { return old }
+        let rest = old.hasPrefix(reason) ? String(old.dropFirst(reason.count)) : "other"
+        if rest.isEmpty { return nil }
+        guard rest.hasPrefix(Self.heldBefore) else {
+            throw ReplayError(.wrongState, "\(source.name): \(old), and that was interrupted: complete it first")
+        }
+        return String(rest.dropFirst(Self.heldBefore.count))
+    }
+
+    private func release(restoring reason: String?) async throws(ReplayError) {
+        guard let reason else { return _ = try await source.release(.queue, isDryRun: false) }
+        _ = try await source.hold(.queue, reason: reason, isSignOut: false, isDryRun: false)
+    }
+
+    private var busy: ReplayError {
+        ReplayError(.busy, "\(source.name): a program sends or moves its jobs: end it, and move them then")
+    }
+
+    private static func isNote(_ hold: ReplayHold) -> Bool {
+        if case .key(let name) = hold { name.hasPrefix(prefix) } else { false }
+    }
+
+    /// - Parameter isAlone: whether no other owner may be alive.
+    private func run(isAlone: Bool) async throws(ReplayError) -> Result {
         let program = ReplayOwnerRecord.Program(process: getpid(), name: ProcessInfo.processInfo.processName)
         let me = try await source.register(program, lease: ReplayOwner.lease)
         var result = Result()
         do throws(ReplayError) {
+            let blocked = isAlone ? try await takeOver(by: me) : []
             for batch in try await interrupted(besides: me) { try await move(batch, result: &result) }
             var last: ReplayJob.ID = 0
-            while let batch = try await next(after: &last, by: me) {
+            while let batch = try await next(after: &last, besides: blocked, by: me) {
                 guard try await source.renew(me, lease: ReplayOwner.lease, isSuspended: false) else { break }
                 try await move(batch, result: &result)
             }
@@ -88,6 +153,18 @@ package struct ReplayMove: Sendable {
         }
         try await source.unregister(me)
         return result
+    }
+
+    /// Ends the claims of dead owners.
+    ///
+    /// - Returns: the ordering keys whose heads stay, and with them the jobs behind.
+    private func takeOver(by me: ReplayOwnerRecord.ID) async throws(ReplayError) -> Set<ExactText> {
+        // Read after the queue is held: an owner that registers later claims nothing.
+        let owners = try await source.owners().filter { $0.id != me }
+        guard owners.allSatisfy(\.isDead) else { throw busy }
+        if !owners.isEmpty { _ = try await source.rescue(owners, by: me) }
+        let keys = try source.keys(limit: Int(Int32.max), onlyBlocked: true, includesSignedOut: true)
+        return Set(keys.map(\.head).filter(\.state.isEnd).compactMap { $0.orderingKey.map(ExactText.init) })
     }
 
     /// Returns the noted batches of movers that have ended, and of additions, in their order.
@@ -113,7 +190,7 @@ package struct ReplayMove: Sendable {
     /// Reserves the ids of the next batch, and notes it. It ends before a job that was added with a note meanwhile: the
     /// next move begins with that.
     private func next(
-        after last: inout ReplayJob.ID, by me: ReplayOwnerRecord.ID
+        after last: inout ReplayJob.ID, besides blocked: Set<ExactText>, by me: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> Batch? {
         let filter = ReplayFilter(states: [.ready, .waiting, .held], includesSignedOut: true)
         while true {
@@ -122,7 +199,10 @@ package struct ReplayMove: Sendable {
             let free = jobs.prefix { !noted.contains($0.id) }
             guard let end = free.last else { return nil }
             last = end.id
-            let ids = free.filter { includesHeld || !($0.state == .held && $0.reason == .held) }.map(\.id)
+            let ids = free.filter { job in
+                (includesHeld || !(job.state == .held && job.reason == .held))
+                    && !(job.orderingKey.map { blocked.contains(ExactText($0)) } ?? false)
+            }.map(\.id)
             if ids.isEmpty { continue }
             let first = try await target.reserveIDs(ids.count)
             let note = Self.note(ids, from: first, by: "\(me)")

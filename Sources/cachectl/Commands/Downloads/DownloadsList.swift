@@ -20,7 +20,7 @@ struct DownloadsList: ParsableCommand {
 
     func run() throws {
         let now = WallTime.now
-        let cache = try store.openCache()
+        let cache = try store.openFile(because: "a server keeps no parts of downloads")
         show(try cache.downloads(), now: now)
     }
 

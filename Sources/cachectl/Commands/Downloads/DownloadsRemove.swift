@@ -31,7 +31,7 @@ struct DownloadsRemove: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let cache = try store.openCache()
+        let cache = try store.openFile(because: "a server keeps no parts of downloads")
         let chosen = try chosen(in: cache)
         guard !dryRun else { return show(chosen.count) }
         show(try await cache.remove(chosen))

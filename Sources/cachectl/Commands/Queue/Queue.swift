@@ -10,6 +10,10 @@ struct Queue: AsyncParsableCommand {
             notice changes within a second. To copy a queue in use, run export, because replay.sqlite may lack the \
             newest jobs until the last program closes it.
 
+            --queue, or the variable DIAMOND_QUEUE, names a queue on a server instead: the URL of a PostgreSQL \
+            database. A password is read where libpq reads it: ~/.pgpass, a service file, PGPASSWORD. The URL in \
+            DIAMOND_QUEUE may have one. --store or --app count more than DIAMOND_QUEUE.
+
             EXAMPLE
               cachectl queue list --state dead
 
@@ -27,7 +31,7 @@ struct Queue: AsyncParsableCommand {
         subcommands: [
             QueueList.self, QueueShow.self, QueueAdd.self, QueueRetry.self, QueueHold.self, QueueRelease.self,
             QueueDiscard.self, QueueRedrive.self, QueueEdit.self, QueueHistory.self, QueueKeys.self, QueueWatch.self,
-            QueueExport.self, QueueImport.self, QueueReplay.self,
+            QueueExport.self, QueueImport.self, QueueMove.self, QueueReplay.self,
         ]
     )
 }

@@ -17,15 +17,14 @@ struct QueueAdd: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
     @OptionGroup var options: RequestOptions
     @OptionGroup var replay: ReplayOptions
 
     func run() async throws {
         var request = try options.request()
         try replay.apply(to: &request)
-        let seal = try place.sealing.seal()
-        let queue = try ReplayQueue(place.location, seal: seal)
+        let queue = try await place.openQueue(create: true)
         let delay = Duration.milliseconds(replay.after?.milliseconds ?? 0)
         show(try await queue.enqueue(request, after: delay))
     }

@@ -19,7 +19,7 @@ struct QueueEdit: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
 
     @Argument(help: ArgumentHelp("The job's id.", valueName: "ID"))
     var id: Int64
@@ -28,7 +28,7 @@ struct QueueEdit: AsyncParsableCommand {
     var file: String?
 
     func run() async throws {
-        let queue = try place.openQueue()
+        let queue = try await place.openQueue()
         guard let old = try queue.request(of: id) else {
             throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
         }

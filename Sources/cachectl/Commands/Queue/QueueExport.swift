@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-struct QueueExport: ParsableCommand {
+struct QueueExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Prints jobs as JSON lines, with the request of each.",
@@ -14,11 +14,11 @@ struct QueueExport: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
     @OptionGroup var filter: JobFilterOptions
 
-    func run() throws {
-        guard let queue = try place.findQueue() else { return }
+    func run() async throws {
+        guard let queue = try await place.findQueue() else { return }
         var unreadable = 0
         var jobs = try queue.jobs(filter.filter)
         while let last = jobs.last {

@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-struct QueueHistory: ParsableCommand {
+struct QueueHistory: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
         abstract: "Prints how many jobs were added, sent, failed and so on, per day or hour.",
@@ -16,7 +16,7 @@ struct QueueHistory: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
 
     @Option(
         help: ArgumentHelp("Print the last N days, including today, from 1 to 400 (default: 7).", valueName: "N"),
@@ -26,10 +26,10 @@ struct QueueHistory: ParsableCommand {
     @Flag(help: "Print one row per hour.")
     var hours = false
 
-    func run() throws {
+    func run() async throws {
         let today = (Date().timeIntervalSince1970 / 86_400).rounded(.down)
         let start = Date(timeIntervalSince1970: (today - Double(days.count - 1)) * 86_400)
-        let queue = try place.findQueue()
+        let queue = try await place.findQueue()
         show(try queue?.history(since: start) ?? [])
     }
 

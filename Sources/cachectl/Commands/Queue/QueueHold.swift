@@ -7,7 +7,7 @@ struct QueueHold: AsyncParsableCommand {
         commandName: "hold",
         abstract: "Holds jobs, an ordering key, an identity, a lane or everything until it is released.",
         discussion: """
-            --key, --identity, --lane, --queue and --engine also hold what is added later, in every program that uses \
+            --key, --identity, --lane, --whole and --engine also hold what is added later, in every program that uses \
             the store. --lane and --engine also hold requests outside the queue. The cache still answers. Ids, --jobs, \
             and other options such as --state hold only existing jobs. Running requests finish.
 
@@ -16,18 +16,18 @@ struct QueueHold: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
     @OptionGroup var options: HoldOptions
 
     @Option(
         help: ArgumentHelp(
-            "A comment, shown by list. With --key, --identity, --lane, --queue and --engine.", valueName: "TEXT"))
+            "A comment, shown by list. With --key, --identity, --lane, --whole and --engine.", valueName: "TEXT"))
     var reason: String?
 
     func validate() throws {
         try options.check()
         guard reason == nil || options.hold != nil else {
-            throw ValidationError("--reason is for --key, --identity, --lane, --queue and --engine: leave it out")
+            throw ValidationError("--reason is for --key, --identity, --lane, --whole and --engine: leave it out")
         }
     }
 

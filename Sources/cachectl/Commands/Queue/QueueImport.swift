@@ -17,7 +17,7 @@ struct QueueImport: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
 
     @Argument(help: ArgumentHelp("A file with one job per line, or - for standard input.", valueName: "FILE"))
     var file: String
@@ -28,17 +28,16 @@ struct QueueImport: AsyncParsableCommand {
     func run() async throws {
         let lines = try lines()
         let copies = lines.compactMap(\.copy)
-        let seal = try place.sealing.seal()
         if dryRun { try ReplayQueue.check(copies) }
-        let count = dryRun ? copies.count : try await add(copies, seal: seal)
+        let count = dryRun ? copies.count : try await add(copies)
         show(count, leftOut: lines.count - copies.count, takenIn: copies.count - count)
     }
 
     /// Adds jobs to the queue.
     ///
     /// - Returns: The number of new jobs. Jobs with a unique name can be merged into existing ones.
-    private func add(_ copies: [ReplayCopy], seal: (any CacheSeal)?) async throws(ReplayError) -> Int {
-        let queue = try ReplayQueue(place.location, seal: seal)
+    private func add(_ copies: [ReplayCopy]) async throws -> Int {
+        let queue = try await place.openQueue(create: true)
         let last = try queue.lastID()
         return Set(try await queue.enqueue(copies)).count { $0 ?? 0 > last }
     }

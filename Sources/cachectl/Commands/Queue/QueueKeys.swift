@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-struct QueueKeys: ParsableCommand {
+struct QueueKeys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
         abstract: "Lists the ordering keys that have jobs, with the first job of each.",
@@ -16,7 +16,7 @@ struct QueueKeys: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
 
     @Option(
         help: ArgumentHelp("Maximum number of keys (default: 1000).", valueName: "N"), transform: Limit.init(argument:))
@@ -25,8 +25,8 @@ struct QueueKeys: ParsableCommand {
     @Flag(help: "Only blocked keys.")
     var blocked = false
 
-    func run() throws {
-        let queue = try place.findQueue()
+    func run() async throws {
+        let queue = try await place.findQueue()
         let lines = try queue?.keys(limit: limit.oneMore, onlyBlocked: blocked) ?? []
         show(lines.prefix(limit.count).map { OrderingKeyRow(head: $0.head, jobs: $0.count) })
         if lines.count > limit.count { Output.note("there is more: give a higher --limit") }

@@ -3,7 +3,7 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-struct QueueList: ParsableCommand {
+struct QueueList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Lists jobs in the order in which they were added, with counts and holds.",
@@ -19,7 +19,7 @@ struct QueueList: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
     @OptionGroup var filter: JobFilterOptions
 
     @Option(
@@ -29,8 +29,8 @@ struct QueueList: ParsableCommand {
     @Option(help: ArgumentHelp("Start after the job with this id.", valueName: "ID"))
     var after: Int64 = 0
 
-    func run() throws {
-        guard let queue = try place.findQueue() else { return show([], holds: [], counts: CountsForm([:])) }
+    func run() async throws {
+        guard let queue = try await place.findQueue() else { return show([], holds: [], counts: CountsForm([:])) }
         let jobs = try queue.jobs(filter.filter, after: after, limit: limit.oneMore)
         let holds = try queue.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) }
         show(

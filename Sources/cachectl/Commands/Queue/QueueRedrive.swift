@@ -15,7 +15,7 @@ struct QueueRedrive: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
     @OptionGroup var jobs: JobSelectionOptions
 
     func validate() throws { try jobs.check() }

@@ -15,7 +15,7 @@ struct QueueRelease: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
     @OptionGroup var options: HoldOptions
 
     func validate() throws { try options.check() }

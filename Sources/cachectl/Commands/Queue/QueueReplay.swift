@@ -23,6 +23,7 @@ struct QueueReplay: AsyncParsableCommand {
     )
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var server: QueueServerOption
 
     @Flag(help: "Stop when no more job can be sent now (default).")
     var once = false
@@ -57,7 +58,7 @@ struct QueueReplay: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let queue = try store.openQueue()
+        let queue = try await queue()
         guard dryRun else { return try await send() }
         let identities: ReplaySelection.Identities = identity.isEmpty ? .all : .only(Set(identity))
         let limit = limit?.count ?? 50
@@ -70,12 +71,16 @@ struct QueueReplay: AsyncParsableCommand {
         try show(plan, of: queue)
     }
 
+    private func queue() async throws -> ReplayQueue {
+        try await server.place(besides: store.place).queue(store.sealing.seal())
+    }
+
     // MARK: Sending
 
     private func send() async throws {
         // SIGPIPE of a closed output would end the program while requests are running.
         signal(SIGPIPE, SIG_IGN)
-        let configuration = try configuration()
+        let configuration = try await configuration()
         let engine = Engine(configuration)
         let messages = UniqueMessages()
         let result = await replay(with: engine, messages: messages)
@@ -85,12 +90,12 @@ struct QueueReplay: AsyncParsableCommand {
         } else {
             await engine.close()
         }
-        do throws(ReplayError) {
+        do {
             let summary = try result.get()
-            show(summary, counts: try currentCounts(seal: configuration.seal))
+            show(summary, counts: try await queue().counts())
             if let error = summary.error { throw error }
             if summary.dead + summary.needsReview > 0 { throw ReplayError(.wrongState, Self.remedy) }
-        } catch {
+        } catch let error as ReplayError {
             throw messages.report(error)
         }
     }
@@ -136,18 +141,15 @@ struct QueueReplay: AsyncParsableCommand {
     /// Returns the engine's configuration.
     ///
     /// - Throws: Exit code 5 if the store is sealed with another key: nothing may be written there unencrypted.
-    private func configuration() throws -> Engine.Configuration {
+    private func configuration() async throws -> Engine.Configuration {
         var configuration = try store.configuration()
+        configuration.queueStorage = try await server.place(besides: store.place).server?.replayStorage(create: false)
         let cache = try store.findCache(seal: configuration.seal)
         if let cache {
             try store.refuseLocked(cache)
             configuration.useCapacity(of: cache)
         }
         return configuration
-    }
-
-    private func currentCounts(seal: (any CacheSeal)?) throws(ReplayError) -> [ReplayState: Int] {
-        try ReplayQueue(existing: store.location, seal: seal).counts()
     }
 
     private func show(_ summary: Replayer.Summary, counts: [ReplayState: Int]) {
@@ -175,7 +177,7 @@ struct QueueReplay: AsyncParsableCommand {
         var jobs: [ReplayJob] = []
         for id in plan.sent { if let job = try queue.job(id) { jobs.append(job) } }
         guard !store.json else { return Output.json(plan.form(sending: jobs)) }
-        for line in plan.lines(in: store) { Output.line(line.printable) }
+        for line in plan.lines(options: server.optionText ?? store.optionText) { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
             Output.lines("\n\(title)")
             Output.table(JobRow.table(of: part))

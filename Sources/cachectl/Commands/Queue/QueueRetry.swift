@@ -14,7 +14,7 @@ struct QueueRetry: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
     @OptionGroup var jobs: JobSelectionOptions
 
     func validate() throws { try jobs.check() }

@@ -4,7 +4,7 @@ import Diamond
 import DiamondCurlCommand
 import Foundation
 
-struct QueueShow: ParsableCommand {
+struct QueueShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Prints a job: its state, its request, and its failed attempts.",
@@ -17,7 +17,7 @@ struct QueueShow: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
 
     @Argument(help: ArgumentHelp("The job's id.", valueName: "ID"))
     var id: Int64
@@ -33,8 +33,8 @@ struct QueueShow: ParsableCommand {
         guard !asCurl || !place.json else { throw ValidationError("--as-curl prints no JSON: leave --json out") }
     }
 
-    func run() throws {
-        let queue = try place.openQueue()
+    func run() async throws {
+        let queue = try await place.openQueue()
         guard let job = try queue.job(id) else {
             throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
         }

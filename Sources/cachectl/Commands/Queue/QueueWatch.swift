@@ -16,10 +16,10 @@ struct QueueWatch: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: QueueOptions
 
     func run() async throws {
-        let queue = try place.openQueue()
+        let queue = try await place.openQueue()
         var poller = try JobPoller(queue)
         Output.note("\(CountsForm(try queue.counts()).text); Ctrl-C ends")
         while (try? await Task.sleep(for: .seconds(1))) != nil {

@@ -23,12 +23,12 @@ struct ReplayPlan {
         preview.transitions.filter { $0.verb == verb }.map(\.jobID)
     }
 
-    func lines(in place: StoreOptions) -> [String] {
+    func lines(options: String) -> [String] {
         let notes = [
             (expired, "would expire"), (reviewed, "would need review"),
         ].filter { !$0.0.isEmpty }.map { "\($1): \(Quantity.numbers($0))" }
         let rest = preview.remaining > 0 ? [", \(preview.remaining) behind"] : []
-        return holds.map { $0.note(in: place) } + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"]
+        return holds.map { $0.note(options: options) } + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"]
             + notes
     }
 
