@@ -87,18 +87,21 @@ extension PostgresReplayStorage {
 
     private typealias Known = (record: ReplayOwnerRecord, hasNoSession: Bool)
 
-    /// After a restart of the server, all sessions are made again.
+    /// The condition for an owner whose session has ended. After a restart of the server, all sessions are made again.
+    static let hasNoSession: PostgresSQL = """
+        has_lock AND pg_postmaster_start_time() < now() - interval '5 seconds' AND NOT EXISTS (
+            SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
+                AND classid = \(Int64(PostgresJobs.Lock.owner.rawValue))::int::oid AND objid = owner.id::oid
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+        """
+
     private func ownerRecords() async throws(ReplayError) -> [Known] {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.run { (connection) throws(PostgresError) in
                 try connection.rows(
                     """
                     SELECT id, lease_until, lease_until <= \(storage.clock.sql) AS is_late, is_suspended,
-                        has_lock AND pg_postmaster_start_time() < now() - interval '5 seconds' AND NOT EXISTS (
-                            SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
-                                AND classid = \(Int64(PostgresJobs.Lock.owner.rawValue))::int::oid AND objid = owner.id::oid
-                                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                        ) AS has_no_session
+                        \(Self.hasNoSession) AS has_no_session
                     FROM owner ORDER BY id
                     """
                 ).map { row -> Known in

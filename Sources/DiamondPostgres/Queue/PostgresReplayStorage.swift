@@ -244,6 +244,10 @@ private final class PostgresWatchers: Sendable {
 
     private let state = Guarded(State())
 
+    /// The time between two looks for ended sessions, in milliseconds, if nothing is notified. With the wait before an
+    /// owner counts as dead, its jobs are claimed again within a second.
+    private static let checkTime: Int64 = 550
+
     func add(_ notify: @escaping @Sendable () -> Void, address: PostgresAddress) -> any ReplayWatch {
         state.withLock { state in
             state.lastID += 1
@@ -251,10 +255,14 @@ private final class PostgresWatchers: Sendable {
             let watch = Watch(notify) { [weak self] in self?.remove(id) }
             state.watches[id] = Weak(watch: watch)
             if state.listener == nil {
-                state.listener = PostgresListener(address, name: "watch", channel: "LISTEN diamond") {
-                    [weak self] event in
-                    if event != .lost { self?.notify() }
-                }
+                state.listener = PostgresListener(
+                    address, name: "watch", channel: "LISTEN diamond", checkTime: Self.checkTime,
+                    read: { [weak self] (connection) throws(PostgresError) in
+                        let lost = try connection.rows(
+                            "SELECT FROM owner WHERE \(PostgresReplayStorage.hasNoSession) LIMIT 1")
+                        if lost.count > 0 { self?.notify() }
+                    },
+                    notify: { [weak self] event in if event != .lost { self?.notify() } })
             }
             return watch
         }
