@@ -27,5 +27,27 @@ import Testing
         }
         #expect(try await storage.check() == [])
     }
+
+    @Test func `a crash of the server empties the cache, and its processes go on`() async throws {
+        let place = try await PostgresCachePlace()
+        let (storage, other) = (try await place.storage(), try await place.storage())
+        var entry = try CacheEntry.sample(1, body: CacheEntry.largeBody, tags: ["t"])
+        for _ in 0..<3 { _ = try await other.invalidate([.tag("t")], announcing: nil) }
+        try await storage.store(entry)
+        let position = try storage.changes(since: nil).position
+        try await PostgresServer.control("restart", "-m", "immediate")
+        #expect(await storage.changed(since: position) == nil)
+        while (try? await storage.totals()) == nil || (try? await other.totals()) == nil {}
+        await untilTrue { storage.isConnected && other.isConnected }
+        #expect(try await storage.record(entry) == nil)
+        // The positions of a server that has lost everything begin again.
+        entry.knownChange = try storage.changes(since: nil).position
+        #expect(try await storage.store(entry).isEmpty)
+        #expect(try await other.record(entry)?.isSound == true)
+        let later = try other.changes(since: nil).position
+        _ = try await storage.invalidate([.tag("t")], announcing: nil)
+        #expect(await other.changed(since: later)?.keys == [entry.key.prefix])
+        #expect(try await other.record(entry)?.isStale == true)
+    }
 }
 #endif
