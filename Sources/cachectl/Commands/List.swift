@@ -10,10 +10,11 @@ struct List: ParsableCommand {
             AGE is the time since the origin server generated or validated the response. FRESH is the rest of its \
             freshness lifetime, or stale, or - if it has no lifetime. The --max-age of requests does not count. FRESH \
             is partial for a part of a body, which answers only requests for ranges within it. If there are more \
-            entries, the cursor of the next page is printed below the table. --json has a cursor in each entry.
+            entries, the cursor of the next page is printed below the table. --json has a cursor in each entry. \
+            Entries must match all filters.
 
             EXAMPLE
-              cachectl list --host api.example.com --limit 10
+              cachectl list --status 4xx --match /cities/ --limit 10
             """
     )
 
@@ -31,6 +32,8 @@ struct List: ParsableCommand {
     @Flag(
         help: "Only expired entries without a validator that are not pinned. Eviction removes them first, after parts.")
     var expired = false
+
+    @OptionGroup var filter: EntryFilterOptions
 
     @Option(
         help: ArgumentHelp("Maximum number of entries (default: 50).", valueName: "N"), transform: Limit.init(argument:)
@@ -60,8 +63,9 @@ struct List: ParsableCommand {
         let cache = try store.openCache()
         let selections = selections(at: now)
         // Sealed names can be searched only with the key.
-        if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
-        var listings = try cache.list(selections, by: by, after: after, limit: limit.oneMore)
+        if filter.needsKey || selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
+        var listings = try filter.list(
+            selections, in: cache, by: by, after: after, limit: limit.oneMore, at: now)
         let urls = try listings.prefix(limit.count).map { try $0.url(in: cache) }
         let isMore = listings.count > limit.count
         listings = Array(listings.prefix(limit.count))
@@ -79,7 +83,7 @@ struct List: ParsableCommand {
     private func show(_ rows: [EntryRow]) {
         guard !store.json else { return Output.json(rows.map(\.form)) }
         guard !rows.isEmpty else {
-            return Output.note(selections(at: .now).isEmpty ? "nothing stored" : "no entry matches")
+            return Output.note(filter.isEmpty && selections(at: .now).isEmpty ? "nothing stored" : "no entry matches")
         }
         Output.table(
             Table(

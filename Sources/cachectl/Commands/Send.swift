@@ -28,7 +28,7 @@ struct Send: AsyncParsableCommand {
             valueName: "url|none"))
     var proxy: String?
 
-    @Flag(help: "Do not escape control characters when the output is a terminal.")
+    @Flag(help: "Print the body as it is, without layout and escapes, when the output is a terminal.")
     var raw = false
 
     func run() async throws {

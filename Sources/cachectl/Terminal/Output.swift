@@ -33,7 +33,7 @@ enum Output {
         text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// Writes a body byte for byte. On a terminal, writes only text, and escapes its control characters.
+    /// Writes a body byte for byte. On a terminal, writes only text, indents JSON, and escapes control characters.
     ///
     /// - Parameter isRaw: Whether to write the bytes unchanged to a terminal, too.
     /// - Throws: The exit code, if the output is closed.
@@ -42,7 +42,7 @@ enum Output {
         guard let text = String(validating: body, as: UTF8.self) else {
             return note("cachectl: the body is not text: give --raw, or send the output to a file")
         }
-        let lines = parts(of: text.replacing("\r\n", with: "\n")).map { line in
+        let lines = parts(of: (JSONLayout.indented(text) ?? text).replacing("\r\n", with: "\n")).map { line in
             line.split(separator: "\t", omittingEmptySubsequences: false).map { String($0).withoutControls }
                 .joined(separator: "\t")
         }

@@ -30,6 +30,8 @@ extension Shell {
 
 struct StoredEntry {
     var url: String
+    var status = 200
+    var headers = "ETag: \"1\"\n"
     var body = Data("body".utf8)
     var tags: Tags = []
     var identity: String?
@@ -41,7 +43,7 @@ struct StoredEntry {
     func cacheEntry(storedAt: WallTime, _ rules: KeyRules) throws -> CacheEntry {
         let form = try CanonicalForm(of: Request(url), rules: rules)
         let stored = StoredResponse(
-            status: 200, headerBlock: Data("ETag: \"1\"\n".utf8), body: body, storedAt: storedAt - age, initialAge: 0,
+            status: status, headerBlock: Data(headers.utf8), body: body, storedAt: storedAt - age, initialAge: 0,
             lifetime: lifetime, flags: flags, duration: 100)
         return CacheEntry(
             key: form.key, request: form.bytes, url: url, method: "GET", identity: identity, stored: stored, tags: tags)
