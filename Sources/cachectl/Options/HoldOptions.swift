@@ -32,6 +32,7 @@ struct HoldOptions: ParsableArguments {
     private var hasOnlyName: Bool {
         let filter = jobs.filter
         return filter.state.isEmpty && filter.host == nil && filter.tag == nil && filter.olderThan == nil
+            && !filter.needsTest
     }
 
     func check() throws {

@@ -23,19 +23,57 @@ struct JobFilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only jobs added longer ago than this, such as 90s, 15m, 36h or 7d.", valueName: "AGE"))
     var olderThan: Age?
 
+    @Option(
+        help: ArgumentHelp(
+            "Only jobs whose URLs contain this text, in any case. * stands for any characters.", valueName: "TEXT"))
+    var match: TextPattern?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only jobs whose last failed attempt has this text in its code or message, such as 'status 503'.",
+            valueName: "TEXT"))
+    var error: TextPattern?
+
     func validate() throws {
         guard ![key, identity, host, tag].contains("") else {
             throw ValidationError("an empty name selects nothing: give a name, or leave the option out")
         }
     }
 
-    var isEmpty: Bool { state.isEmpty && olderThan == nil && [key, identity, host, tag].allSatisfy { $0 == nil } }
+    var isEmpty: Bool {
+        state.isEmpty && olderThan == nil && !needsTest && [key, identity, host, tag].allSatisfy { $0 == nil }
+    }
+
+    /// Whether each job has to be tested. The queue knows the other options.
+    var needsTest: Bool { match != nil || error != nil }
 
     var filter: ReplayFilter {
         ReplayFilter(
             states: Set(state), orderingKey: key, identity: identity, host: host, tag: tag,
             enqueuedBefore: olderThan.map { Date(timeIntervalSinceNow: -Double($0.milliseconds) / 1000) },
             includesSignedOut: true)
+    }
+
+    /// Returns the jobs of a queue that match, in the order in which they were added.
+    func jobs(in queue: ReplayQueue, after id: ReplayJob.ID = 0, limit: Int = 100) throws(ReplayError) -> [ReplayJob] {
+        let filter = filter
+        guard needsTest else { return try queue.jobs(filter, after: id, limit: limit) }
+        var found: [ReplayJob] = []
+        var last = id
+        while found.count < limit {
+            let page = try queue.jobs(filter, after: last, limit: 1000)
+            guard let end = page.last else { break }
+            for job in page where try includes(job, of: queue) { found.append(job) }
+            last = end.id
+        }
+        return Array(found.prefix(limit))
+    }
+
+    private func includes(_ job: ReplayJob, of queue: ReplayQueue) throws(ReplayError) -> Bool {
+        guard match?.matches(job.url) ?? true else { return false }
+        guard let error else { return true }
+        guard let failure = try queue.failures(of: job.id).last else { return false }
+        return error.matches(failure.code) || error.matches(failure.message)
     }
 }
 #endif

@@ -12,6 +12,9 @@ struct JobSelectionOptions: ParsableArguments {
     @Flag(help: "All jobs that the command applies to.")
     var all = false
 
+    @Flag(help: "Do not ask. Required for all jobs that match if nobody can be asked.")
+    var yes = false
+
     @Flag(help: "Print which jobs would change, and change nothing.")
     var dryRun = false
 
@@ -32,27 +35,64 @@ struct JobSelectionOptions: ParsableArguments {
         let queue = try await place.openQueue()
         let result =
             try await ids.isEmpty
-            ? queue.apply(action, to: filter.filter, isDryRun: dryRun)
-            : queue.apply(action, to: ids, isDryRun: dryRun)
-        show(action, result: result, counts: CountsForm(try queue.counts()), in: place)
-        for refusal in result.refusals { Output.note("cachectl: \(refusal.error.message)") }
-        if !result.refusals.isEmpty { throw Failure.wrongState }
+            ? applyToMatching(action, of: queue, in: place) : queue.apply(action, to: ids, isDryRun: dryRun)
+        let refusals = try result.refusals.map { (refusal) throws(ReplayError) in
+            try JobRefusal(refusal, of: action, queue: queue, place: place)
+        }
+        show(action, jobs: result.done, refusals: refusals, counts: CountsForm(try queue.counts()), in: place)
+        for refusal in refusals { Output.note("cachectl: \(refusal.message)") }
+        if !refusals.isEmpty { throw Failure.wrongState }
+    }
+
+    /// Counts the jobs that match, asks, and applies an action to these jobs.
+    private func applyToMatching(
+        _ action: ReplayAction, of queue: ReplayQueue, in place: QueueOptions
+    ) async throws -> ReplayQueue.BulkResult {
+        let found =
+            filter.needsTest
+            ? try await queue.apply(action, to: filter.jobs(in: queue, limit: .max).map(\.id), isDryRun: true).ofAllowed
+            : try await queue.apply(action, to: filter.filter, isDryRun: true)
+        guard !dryRun, !found.done.isEmpty else { return found }
+        try confirm(action, count: found.done.count, in: place)
+        return try await queue.apply(action, to: found.done).ofAllowed
+    }
+
+    private func confirm(_ action: ReplayAction, count: Int, in place: QueueOptions) throws {
+        guard !yes else { return }
+        guard !place.json, Confirmation.isPossible else {
+            let jobs = count == 1 ? "1 job matches" : "\(count) jobs match"
+            throw Failure.report(
+                Failure.usage, "\(jobs): give --yes to \(action.rawValue) all that match, or --dry-run to see which")
+        }
+        guard Confirmation.ask("\(action.rawValue) \(Quantity.jobs(count))?") else {
+            throw Failure.report(Failure.wrongState, "nothing was changed")
+        }
     }
 
     private func show(
-        _ action: ReplayAction, result: ReplayQueue.BulkResult, counts: CountsForm, in place: QueueOptions
+        _ action: ReplayAction, jobs: [ReplayJob.ID], refusals: [JobRefusal], counts: CountsForm,
+        in place: QueueOptions
     ) {
-        let refused: [JSONObject] = result.refusals.map { ["id": $0.id, "reason": $0.error.message] }
         guard !place.json else {
             let form: JSONObject = [
-                "verb": action.rawValue, "dryRun": dryRun, "jobs": result.done, "refused": refused, "counts": counts,
+                "verb": action.rawValue, "dryRun": dryRun, "jobs": jobs, "refused": refusals.map(\.form),
+                "counts": counts,
             ]
             return Output.json(form)
         }
-        let which = dryRun && !result.done.isEmpty ? ": \(Quantity.numbers(result.done))" : ""
+        let which = dryRun && !jobs.isEmpty ? ": \(Quantity.numbers(jobs))" : ""
         let effect = dryRun ? "would \(action.rawValue)" : action.participle
-        Output.line("\(effect) \(Quantity.jobs(result.done.count))\(which)")
+        Output.line("\(effect) \(Quantity.jobs(jobs.count))\(which)")
         Output.line(counts.text)
+    }
+}
+
+extension ReplayQueue.BulkResult {
+    /// The result without the jobs whose states do not allow the action, and those that were deleted.
+    fileprivate var ofAllowed: Self {
+        var result = self
+        result.refusals.removeAll { [.wrongState, .noJob].contains($0.error.code) }
+        return result
     }
 }
 

@@ -23,13 +23,13 @@ import Testing
         arguments: [
             (["retry", "1"], "retried 1 job\n4 ready, 1 dead\n"),
             (["retry", "--all", "--dry-run"], "would retry 4 jobs: 1, 3-5\n3 ready, 1 waiting, 1 dead\n"),
-            (["discard", "--key", "k"], "discarded 3 jobs\n1 waiting, 3 done, 1 dead\n"),
+            (["discard", "--key", "k", "--yes"], "discarded 3 jobs\n1 waiting, 3 done, 1 dead\n"),
             (["discard", "2", "3"], "discarded 2 jobs\n2 ready, 1 waiting, 2 done\n"),
             (["discard", "--state", "dead", "--dry-run"], "would discard 1 job: 2\n3 ready, 1 waiting, 1 dead\n"),
-            (["redrive", "--state", "dead"], "redriven 1 job\n4 ready, 1 waiting\n"),
+            (["redrive", "--state", "dead", "--yes"], "redriven 1 job\n4 ready, 1 waiting\n"),
             (["redrive", "--host", "a.example"], "redriven 0 jobs\n3 ready, 1 waiting, 1 dead\n"),
             (["hold", "3", "1"], "held 2 jobs\n2 ready, 2 held, 1 dead\n"),
-            (["hold", "--key", "k", "--jobs"], "held 3 jobs\n1 waiting, 3 held, 1 dead\n"),
+            (["hold", "--key", "k", "--jobs", "--yes"], "held 3 jobs\n1 waiting, 3 held, 1 dead\n"),
             (["hold", "--key", "k"], "held the ordering key 'k', 3 jobs of it\n1 waiting, 3 held, 1 dead\n"),
             (
                 ["hold", "--key", "k", "--dry-run"],
@@ -67,7 +67,7 @@ import Testing
         let again = try await cachectl("queue", "release", "--key", "k")
         #expect(again.status == 1 && again.errors.contains("was not held"))
         _ = try await cachectl("queue", "hold", "2")
-        #expect(try await cachectl("queue", "release", "--state", "held").text == "released 1 job\n4 ready\n")
+        #expect(try await cachectl("queue", "release", "--state", "held", "--yes").text == "released 1 job\n4 ready\n")
     }
 
     @Test func `names the holds that still apply to released jobs`() async throws {

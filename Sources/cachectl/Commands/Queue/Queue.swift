@@ -14,6 +14,9 @@ struct Queue: AsyncParsableCommand {
             database. A password is read where libpq reads it: ~/.pgpass, a service file, PGPASSWORD. The URL in \
             DIAMOND_QUEUE may have one. --store or --app count more than DIAMOND_QUEUE.
 
+            retry, hold, release, discard and redrive take ids, or options that jobs must match. Then they count the \
+            jobs and ask first; --yes answers.
+
             EXAMPLE
               cachectl queue list --state dead
 

@@ -11,7 +11,7 @@ struct QueueDiscard: AsyncParsableCommand {
             error.
 
             EXAMPLE
-              cachectl queue discard --state dead
+              cachectl queue discard --state dead --error 'status 404' --yes
             """
     )
 

@@ -20,10 +20,10 @@ struct QueueExport: AsyncParsableCommand {
     func run() async throws {
         guard let queue = try await place.findQueue() else { return }
         var unreadable = 0
-        var jobs = try queue.jobs(filter.filter)
+        var jobs = try filter.jobs(in: queue)
         while let last = jobs.last {
             for job in jobs where !(try export(job, from: queue)) { unreadable += 1 }
-            jobs = try queue.jobs(filter.filter, after: last.id)
+            jobs = try filter.jobs(in: queue, after: last.id)
         }
         if unreadable > 0 {
             throw Failure.report(

@@ -10,7 +10,7 @@ struct QueueRetry: AsyncParsableCommand {
             Options and --all skip jobs that are neither waiting nor ready. The id of such a job is an error.
 
             EXAMPLE
-              cachectl queue retry --host api.example.com
+              cachectl queue retry --match /orders/ --error 'status 503'
             """
     )
 
