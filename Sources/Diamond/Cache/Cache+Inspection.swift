@@ -1,5 +1,6 @@
 import DiamondSQLite
 import Foundation
+package import HTTPTypes
 
 /// The reads that a person needs to inspect a cache.
 extension Cache {
@@ -36,6 +37,21 @@ extension Cache {
             cursor = CacheCursor(after: last, by: .newest)
         }
         return Array(found.prefix(2))
+    }
+
+    /// Passes every entry to a closure, the newest first, with the headers of its response. The headers are `nil` if
+    /// they are sealed and cannot be opened. Reads no bodies.
+    package func forEachEntry(_ body: (CacheListing, HTTPFields?) -> Void) throws(CacheError) {
+        var cursor: CacheCursor?
+        while true {
+            let page = try storage.list([], by: .newest, after: cursor, limit: 1000)
+            guard let last = page.last else { return }
+            for record in page {
+                guard let listing = storage.coding.listing(of: record) else { continue }
+                body(listing, listing.isLocked ? nil : storage.coding.fields(of: record))
+            }
+            cursor = CacheCursor(after: last, by: .newest)
+        }
     }
 
     /// Returns the canonical form of an entry's request; `nil` if there is no entry, or it is sealed and cannot be

@@ -5,15 +5,19 @@ import Foundation
 
 struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints what is stored; with --days, hits, misses and evictions per day.",
+        abstract: "Prints what is stored, by host, type, status or age, or hits and misses by day.",
         discussion: """
             HITS are fresh responses from the cache. STALE are stale ones that a policy or the server allowed. \
             CONFIRMED are those that the server validated. RATIO is the sum of these three, divided by that sum \
             plus MISSES. SERVED is the number of body bytes from the cache. SAVED is the time of the exchanges that HITS \
             and STALE replaced. Days are in UTC. With --days, --json prints hours.
 
+            --by prints a histogram of the entries, parts included. AGE is the time since the response was stored or \
+            revalidated. --by type reads the headers of all entries. The store counts hits and misses by the hour, not \
+            by host, type or status.
+
             EXAMPLE
-              cachectl stats --days 7
+              cachectl stats --by host
             """
     )
 
@@ -24,11 +28,26 @@ struct Stats: ParsableCommand {
         transform: Days.init(argument:))
     var days: Days?
 
+    @Flag(help: "With --days: print hours instead of days.")
+    var hourly = false
+
+    @Option(help: ArgumentHelp("Print the number and size of the entries by this.", valueName: "WHAT"))
+    var by: EntryGroups.Criterion?
+
+    func validate() throws {
+        guard by == nil || days == nil else { throw ValidationError("give one of --by and --days") }
+        guard !hourly || days != nil else { throw ValidationError("--hourly is for --days: give both") }
+    }
+
     func run() throws {
         let cache = try store.openCache()
         if let days = days?.count {
             let today = Int64(Date().timeIntervalSince1970) / 86400
             return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
+        }
+        if let by {
+            show(try EntryGroups(of: cache, by: by))
+            return try store.refuseLocked(cache)
         }
         show(try cache.totals(), sealed: try cache.sealedEntryCounts().values.reduce(0, +), server: cache.server)
         try store.refuseLocked(cache)
@@ -55,21 +74,30 @@ struct Stats: ParsableCommand {
         Output.line("newest   \(newest ?? "-")")
     }
 
+    private func show(_ groups: EntryGroups) {
+        guard !store.json else { return Output.json(groups.form) }
+        guard !groups.isEmpty else { return Output.note("nothing stored") }
+        Output.table(groups.table)
+    }
+
     private func show(_ hours: [CacheCounts]) {
         guard !store.json else { return Output.json(hours.map(\.form)) }
         guard !hours.isEmpty else { return Output.note("nothing happened") }
         let counts = ["HITS", "STALE", "CONFIRMED", "MISSES", "STORES", "EVICTED", "SERVED", "SAVED", "RATIO"]
-        let days = Dictionary(grouping: hours, by: \.day).sorted { $0.key < $1.key }
+        let rows = Dictionary(grouping: hours) { hourly ? $0.hour : $0.day * 24 }.sorted { $0.key < $1.key }
         Output.table(
             Table(
-                columns: [("DAY", .left)] + counts.map { ($0, .right) },
-                rows: days.map { DayRow(day: $0.key, hours: $0.value).cells }))
+                columns: [(hourly ? "HOUR" : "DAY", .left)] + counts.map { ($0, .right) },
+                rows: rows.map { CountsRow(start: $0.key, length: hourly ? 13 : 10, hours: $0.value).cells }))
     }
 }
 
-/// A row of `stats --days`.
-struct DayRow {
-    var day: Int64
+/// A row of `stats --days`: a day or an hour.
+private struct CountsRow {
+    /// The first hour, in hours since 1970.
+    var start: Int64
+    /// The characters of the time to print: `2026-08-01` or `2026-08-01T12`.
+    var length: Int
     var hours: [CacheCounts]
 
     private func sum(_ count: (CacheCounts) -> Int64) -> Int64 { hours.reduce(0) { $0.addingSaturating(count($1)) } }
@@ -85,7 +113,8 @@ struct DayRow {
         ]
         let answers = counts[0..<4].reduce(Int64(0)) { $0.addingSaturating($1) }
         let ratio = answers > 0 ? "\(Self.percent(answers - counts[3], of: answers)) %" : "-"
-        return [String(Quantity.instant(WallTime(rawValue: day * 86_400_000)).prefix(10))] + counts.map { String($0) }
+        return [String(Quantity.instant(WallTime(rawValue: start * 3_600_000)).prefix(length))]
+            + counts.map { String($0) }
             + [
                 Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.millisecondsSaved))), ratio,
             ]

@@ -1,7 +1,7 @@
 /// The host in the text of a URL in normal form, without scheme and port.
-enum URLHost {
+package enum URLHost {
     /// Returns the host of a URL; `nil` if there is none.
-    static func of(_ url: String) -> Substring? {
+    package static func of(_ url: String) -> Substring? {
         authority(of: url).map { $0.prefix(while: { $0 != "/" && $0 != "?" && $0 != "#" }) }.map(withoutPort)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 /// Verifying, opening and confirming records, as ``CacheTable`` does with rows.
 extension CacheCoding {
@@ -74,6 +75,9 @@ extension CacheCoding {
         return try? sealing.openedHeaders(
             of: record.entry.stored, row: sealing.row(of: record, keyID: keyID), key: record.key)
     }
+
+    /// Returns the response headers of a record, opened; `nil` if they cannot be opened.
+    func fields(of record: CacheRecord) -> HTTPFields? { headers(of: record).map(HeaderBlock.fields) }
 
     /// Returns the request of a record, opened; `nil` if it cannot be opened.
     func request(of record: CacheRecord) -> Sealing.OpenedRequest? {
