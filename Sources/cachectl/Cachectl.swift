@@ -39,9 +39,9 @@ struct Cachectl: AsyncParsableCommand {
             """,
         version: "0.1.0-dev",
         subcommands: [
-            Send.self, Key.self, Explain.self, List.self, Show.self, Stats.self, Simulate.self, Purge.self,
-            Invalidate.self, Evict.self, Pin.self, Unpin.self, Downloads.self, Verify.self, Doctor.self, Queue.self,
-            ProxyCommand.self,
+            Send.self, Key.self, Explain.self, List.self, Show.self, Diff.self, Stats.self, Export.self,
+            Import.self, Simulate.self, Purge.self, Invalidate.self, Evict.self, Pin.self, Unpin.self, Downloads.self,
+            Verify.self, Doctor.self, Queue.self, ProxyCommand.self,
         ]
     )
 }

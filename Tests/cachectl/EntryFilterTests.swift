@@ -27,7 +27,9 @@ import Testing
         try await fill()
         let listed = try await cachectl(["list", "--json"] + arguments)
         let entries = try #require(JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])
-        let names = entries.compactMap { ($0["url"] as? String)?.dropFirst(8).replacing(".example", with: "") }
+        let names = entries.compactMap {
+            ($0["url"] as? String)?.dropFirst(8).replacing(".example", with: "").description
+        }
         #expect(names == expected, "\(listed.errors)")
     }
 

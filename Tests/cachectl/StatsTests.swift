@@ -1,4 +1,5 @@
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import Testing
 

@@ -1,4 +1,5 @@
 #if Tools
+import Diamond
 import Foundation
 
 /// A question on the terminal.

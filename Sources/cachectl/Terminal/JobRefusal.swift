@@ -53,7 +53,8 @@ struct JobRefusal {
         guard let first = holds.first else {
             return "'cachectl queue release \(job.id)\(place.optionText)' ends its hold"
         }
-        return HoldForm(first.hold, reason: first.reason, since: first.since).note(in: place)
+        return HoldForm(first.hold, reason: first.reason, since: first.since).note(
+            options: place.optionText)
     }
 }
 

@@ -1,14 +1,13 @@
-import Diamond
-import Foundation
-import HTTPTypes
+package import Foundation
+package import HTTPTypes
 
 /// Masks the parts of a message that have secret names.
-enum Masking {
+package enum Masking {
     static let mask = "•••"
 
-    static func url(_ url: String) -> String { SecretNames.masked(url) }
+    package static func url(_ url: String) -> String { SecretNames.masked(url) }
 
-    static func headers(_ headers: HTTPFields) -> HTTPFields {
+    package static func headers(_ headers: HTTPFields) -> HTTPFields {
         var masked: HTTPFields = [:]
         for var field in headers {
             field.value = SecretNames.masked(field)
@@ -22,7 +21,7 @@ enum Masking {
 
     /// Masks a response's body and headers, and updates `Content-Length`. A response to HEAD keeps its
     /// `Content-Length`.
-    static func response(body: Data, headers: HTTPFields) -> (body: Data, headers: HTTPFields) {
+    package static func response(body: Data, headers: HTTPFields) -> (body: Data, headers: HTTPFields) {
         let shown = self.body(body, headers: headers)
         var masked = self.headers(headers)
         if shown.count != body.count, masked[.contentLength] != nil { masked[.contentLength] = "\(shown.count)" }
@@ -30,13 +29,13 @@ enum Masking {
     }
 
     /// Masks a form or JSON text. Other text is masked like JSON, which changes only parts that look like JSON.
-    static func body(_ data: Data, headers: HTTPFields) -> Data {
+    package static func body(_ data: Data, headers: HTTPFields) -> Data {
         let type = headers[.contentType]?.lowercased() ?? ""
         return body(data, isForm: type.hasPrefix("application/x-www-form-urlencoded"))
     }
 
     /// Masks a body of unknown type: as JSON if it starts like JSON, otherwise as a form.
-    static func body(_ data: Data) -> Data {
+    package static func body(_ data: Data) -> Data {
         let json = /^\s*[{\["]/.matchingSemantics(.unicodeScalar)
         return body(data, isForm: String(decoding: data, as: UTF8.self).firstMatch(of: json) == nil)
     }

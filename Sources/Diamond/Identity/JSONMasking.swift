@@ -1,4 +1,3 @@
-import Diamond
 import Foundation
 
 /// Masks secrets in JSON: the strings and numbers in members with secret names, at any depth, and secret items of URLs

@@ -1,0 +1,128 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+
+/// A stored response with its request, as an entry of an HTTP archive, version 1.2
+/// (https://w3c.github.io/web-performance/specs/HAR/Overview.html).
+struct ArchivedExchange {
+    let request: ArchivedRequest
+    let response: StoredResponse
+    /// Whether the secrets of the response are masked.
+    let isMasked: Bool
+
+    var form: JSONObject {
+        let sentAt = response.storedAt - response.duration
+        let timings: JSONObject = ["send": 0, "wait": response.duration, "receive": 0]
+        return [
+            "startedDateTime": InternetTime.text(sentAt.date) ?? Quantity.instant(sentAt), "time": response.duration,
+            "request": request.form, "response": responseForm, "cache": [:] as JSONObject, "timings": timings,
+            // An extension: names that begin with _ are free.
+            "_identity": request.identity,
+        ]
+    }
+
+    private var responseForm: JSONObject {
+        let headers = response.headers
+        return [
+            "status": response.status, "statusText": HTTPResponse.Status(code: response.status).reasonPhrase,
+            "httpVersion": "HTTP/1.1", "cookies": [String](),
+            "headers": headers.map { field in
+                ArchivedPair(name: field.name.rawName, value: isMasked ? SecretNames.masked(field) : field.value)
+            },
+            "content": content(type: headers[.contentType] ?? ""), "redirectURL": redirect(in: headers),
+            "headersSize": -1, "bodySize": -1,
+        ]
+    }
+
+    private func redirect(in headers: HTTPFields) -> String {
+        guard let location = headers.first(where: { $0.name == .location }) else { return "" }
+        return isMasked ? SecretNames.masked(location) : location.value
+    }
+
+    private func content(type: String) -> JSONObject {
+        let text = String(validating: response.body, as: UTF8.self)
+        // Only texts have names that say what is secret.
+        let body =
+            isMasked && text != nil ? Masking.body(response.body, headers: response.headers) : response.body
+        return [
+            "size": body.count, "mimeType": type.isEmpty ? "application/octet-stream" : type,
+            "text": text == nil ? body.base64EncodedString() : String(decoding: body, as: UTF8.self),
+            "encoding": text == nil ? "base64" : nil,
+        ]
+    }
+}
+
+/// A name and a value in an archive.
+struct ArchivedPair: Codable {
+    static let mask = "•••"
+
+    var name: String
+    var value: String
+
+    var isMasked: Bool { value.contains(Self.mask) }
+}
+
+/// The request of an entry, as its canonical form has it: with the fields and the body that select the response.
+struct ArchivedRequest {
+    private let method: String
+    private let url: String
+    private(set) var identity: String?
+    private var headers: [ArchivedPair] = []
+    private var type: String?
+    private var bodies: [String] = []
+
+    /// - Parameter url: The URL for display, with its secrets masked.
+    init(form: String, method: String, url: String) {
+        self.method = method
+        self.url = (ForwardedURL(inForm: form)?.text ?? url)
+        for line in form.split(separator: "\n") { read(line) }
+    }
+
+    private mutating func read(_ line: Substring) {
+        let words = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard words.count == 2 else { return }
+        let content = words[1].split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        switch words[0] {
+        case "identity": identity = words[1].removingPercentEncoding
+        case "header": add(content[0], content.last)
+        case "secret-header": add(content[0], ArchivedPair.mask)
+        case "credential" where content[0] == "header":
+            add(String(content.last?.prefix { $0 != " " } ?? ""), ArchivedPair.mask)
+        case "vary" where content.count == 2 && !headers.contains { $0.name == content[0] }:
+            let isSecret = HTTPField.Name(content[0]).map { KeyRules().isCredential($0) } ?? true
+            add(content[0], isSecret ? ArchivedPair.mask : content[1].removingPercentEncoding)
+        case "type": type = words[1]
+        case "json", "field": bodies.append(words[1])
+        case "secret-json": bodies.append(ArchivedPair.mask)
+        case "secret-field": bodies.append("\(content[0])=\(ArchivedPair.mask)")
+        default: break
+        }
+    }
+
+    private mutating func add(_ name: String, _ value: String?) {
+        headers.append(ArchivedPair(name: name, value: value ?? ""))
+    }
+
+    var form: JSONObject {
+        // A mask is no character of a URL.
+        let mask = ArchivedPair.mask.addingPercentEncoding(withAllowedCharacters: []) ?? ""
+        let body = bodies.joined(separator: "&")
+        let post: JSONObject? = type.map { ["mimeType": $0, "params": [String](), "text": body] }
+        return [
+            "method": method, "url": url.replacing(ArchivedPair.mask, with: mask), "httpVersion": "HTTP/1.1",
+            "cookies": [String](), "headers": headers, "queryString": query, "postData": post, "headersSize": -1,
+            "bodySize": post == nil ? 0 : body.utf8.count,
+        ]
+    }
+
+    private var query: [ArchivedPair] {
+        guard let mark = url.firstIndex(of: "?") else { return [] }
+        return url[mark...].dropFirst().split(separator: "&").map { item in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let texts = parts.map { $0.removingPercentEncoding ?? $0 }
+            return ArchivedPair(name: texts[0], value: texts.count > 1 ? texts[1] : "")
+        }
+    }
+}
+#endif
