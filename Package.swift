@@ -84,7 +84,7 @@ let package = Package(
         .trait(name: "Compression", description: "Optional compression of stored text bodies, with the system's zlib."),
         .trait(
             name: "Postgres",
-            description: "DiamondPostgres: one queue for many machines, on PostgreSQL, over the system's libpq."),
+            description: "DiamondPostgres: one queue and one cache for many machines, on PostgreSQL, over libpq."),
         .trait(
             name: "Logging", description: "LogObserver, which writes an engine's events to a Logger of swift-log."),
         .trait(name: "Metrics", description: "MetricsObserver, which reports counts and times to swift-metrics."),
