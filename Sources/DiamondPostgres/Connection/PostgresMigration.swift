@@ -23,11 +23,11 @@ struct PostgresMigration: Sendable {
     /// - Throws: ``PostgresError``: `newerSchema` if a newer version of this package has written the tables,
     ///   `missingSchema` if they are missing and not created.
     func run(on pool: PostgresPool, create: Bool = true) async throws(PostgresError) {
-        let version = try await pool.run(within: .seconds(20)) { (connection) throws(PostgresError) in
+        let current = try await pool.run(within: .seconds(20)) { (connection) throws(PostgresError) in
             try version(on: connection)
         }
-        guard version != scripts.count else { return }
-        guard version > 0 || create else {
+        guard current != scripts.count else { return }
+        guard current > 0 || create else {
             throw PostgresError(
                 .missingSchema, "there is no \(subject) at \(pool.address): add to it, or use another database")
         }
