@@ -58,7 +58,10 @@ import Testing
             delays.append(ContinuousClock.now - start)
             #expect(names.map { $0.keys.contains(entry.key.prefix) } ?? true)
             #expect(try await other.record(entry)?.isStale == true)
+            // The entry's replacement is announced, too.
+            let later = try other.changes(since: nil).position
             try await one.store(entry)
+            _ = await other.changed(since: later)
         }
         // The best of five: the machine may be busy.
         #expect(try #require(delays.min()) < .milliseconds(100))
