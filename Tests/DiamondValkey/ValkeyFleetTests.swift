@@ -13,6 +13,8 @@ import Testing
 @Suite(
     "A fleet over Valkey", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"), .limit(minutes: 5)
 ) struct ValkeyFleetTests {
+    private static let firstKey = (try? CacheEntry.sample(1)).map { CacheSelection.key($0.key) } ?? .all
+
     @Test(arguments: [CacheSelection.tag("cities"), .host("api.test"), .url("https://api.test/1"), .all])
     func `an invalidation reaches the processes that have read an entry within 100 ms`(
         selection: CacheSelection
@@ -181,18 +183,32 @@ import Testing
         #expect(try await storage.record(entry)?.isSound == true)
     }
 
-    @Test func `a server without memory still invalidates by names`() async throws {
+    @Test(arguments: [
+        CacheSelection.tag("cities"), firstKey, .url(prefix: "https://api.test/"),
+        .stored(before: .distantFuture),
+    ])
+    func `a server without memory still invalidates and erases`(selection: CacheSelection) async throws {
         let server = try await ValkeyServer(["--maxmemory", "4mb", "--maxmemory-policy", "noeviction"])
+        let client = try ValkeyEvents().client(server.url)
+        defer { client.close() }
         let (storage, other) = (try await server.storage(), try await server.storage())
-        let entry = try CacheEntry.sample(1, tags: ["cities"])
-        try await storage.store(entry)
-        #expect(try await other.record(entry)?.isStale == false)
-        await #expect(throws: CacheError.self) {
-            for number in 2..<99 { try await storage.store(try .sample(number, body: CacheEntry.largeBody)) }
+        let entries = try (1...2).map { try CacheEntry.sample($0, body: CacheEntry.largeBody, tags: ["cities"]) }
+        for entry in entries { try await storage.store(entry) }
+        #expect(try await other.record(entries[0])?.isStale == false)
+        // Down to the last byte: a mark is small.
+        for size in [100_000, 1000, 1] {
+            var number = 0
+            while (try? await client.write([ValkeyWrite("\(size) \(number)", String(repeating: "x", count: size))]))
+                != nil
+            {
+                number += 1
+            }
         }
-        _ = try await storage.invalidate([.tag("cities")], announcing: nil)
+        _ = try await storage.invalidate([selection], announcing: nil)
         // The report of the change may still be on its way.
-        while try await other.record(entry)?.isStale == false {}
+        while try await other.record(entries[0])?.isStale == false {}
+        #expect(try await storage.erase([.all], announcing: nil).responses > 0)
+        #expect(try await other.count([.all], onlyValid: false) == 0)
     }
 
     @Test(arguments: [

@@ -62,7 +62,7 @@ enum ValkeyScripts {
         return 1
         """
 
-    /// Marks or erases some records of a hash.
+    /// Marks or erases some records of a hash. A full server refuses marks: it erases these records.
     ///
     /// - Keys: the hash.
     /// - Arguments: `mark`, `erase` or `count`; a field or nothing; the hash of a name in eight bytes, or nothing; a
@@ -77,8 +77,13 @@ enum ValkeyScripts {
             if (ARGV[3] == '' or string.find(names, ARGV[3], 1, true))
               and (ARGV[4] == '' or tonumber(string.sub(value, 1, 20)) < tonumber(ARGV[4])) then
               local isNew = true
-              if ARGV[1] == 'mark' then isNew = redis.call('HSET', KEYS[1], field .. '.s', '1') == 1 end
-              if ARGV[1] == 'erase' then
+              local erases = ARGV[1] == 'erase'
+              if ARGV[1] == 'mark' then
+                local added = redis.pcall('HSET', KEYS[1], field .. '.s', '1')
+                erases = type(added) == 'table'
+                isNew = added ~= 0
+              end
+              if erases then
                 redis.call('HDEL', KEYS[1], field, field .. '.s')
                 local body = KEYS[1] .. ':' .. string.sub(value, 94, 109) .. ':'
                 for chunk = 0, tonumber(string.sub(value, 86, 93)) - 1 do redis.call('UNLINK', body .. chunk) end

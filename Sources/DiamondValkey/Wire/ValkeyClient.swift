@@ -104,20 +104,9 @@ package final class ValkeyClient: ValkeyWire {
 
     package func run(_ calls: [ValkeyCall]) async throws(ValkeyError) -> [RESPValue] {
         if calls.isEmpty { return [] }
-        // Over the connection that tracks, whose own changes are not reported to it. The server forgets who has read a
-        // key that changes: EXISTS reads it, with no change of another client between the two.
-        let commands = calls.flatMap { call in
-            [RESPCommand("MULTI"), call.command, RESPCommand("EXISTS", call.keys[0]), RESPCommand("EXEC")]
-        }
-        let replies = try await lookups.send(commands, within: timing.transfer)
-        var results: [RESPValue] = []
-        for exec in stride(from: 3, to: replies.count, by: 4) {
-            // A refusal before the transaction, such as OOM, aborts it: EXEC names only the consequence.
-            if case .error = replies[exec - 2] { throw Self.error(replies[exec - 2], command: "EVAL") }
-            guard let result = replies[exec].items?.first else { throw Self.error(replies[exec], command: "EVAL") }
-            if case .error = result { throw Self.error(result, command: "EVAL") }
-            results.append(result)
-        }
+        // Over the connection that tracks, whose own changes are not reported to it.
+        let results = try await lookups.send(calls.map(\.command), within: timing.transfer)
+        for case .error(let refusal) in results { throw ValkeyError(refusal, command: "EVAL") }
         return results
     }
 
@@ -154,6 +143,12 @@ extension ValkeyEvent {
 
 extension ValkeyCall {
     fileprivate var command: RESPCommand {
+        // The server forgets who has read a key that changes: EXISTS reads it, with no change of another client between
+        // the two. Not in a transaction: a full server refuses those, also if they only remove.
+        let script =
+            isTracked
+            ? "local function run() \(script)\nend local result = run() redis.call('EXISTS', KEYS[1]) return result"
+            : script
         var command = RESPCommand(
             "EVAL", argumentCount: 2 + keys.count + arguments.count,
             capacity: arguments.reduce(script.utf8.count + 96 * keys.count + 96) { $0 + $1.readableBytes + 16 })

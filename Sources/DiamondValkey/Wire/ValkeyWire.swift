@@ -25,8 +25,8 @@ package protocol ValkeyWire: Sendable {
     /// - Returns: whether each was written: `false` if it had to be absent and was not.
     func write(_ writes: [ValkeyWrite]) async throws(ValkeyError) -> [Bool]
 
-    /// Runs scripts in Lua, each atomically, and tracks the first key of each. A change by the script itself is not
-    /// reported to this process.
+    /// Runs scripts in Lua, each atomically, and tracks the first key of each, unless the call says otherwise. A change
+    /// by the script itself is not reported to this process.
     func run(_ calls: [ValkeyCall]) async throws(ValkeyError) -> [RESPValue]
 
     /// Returns some of the keys that match a pattern (`SCAN`).
@@ -63,6 +63,8 @@ package struct ValkeyCall: Sendable {
     let script: String
     let keys: [String]
     let arguments: [ByteBuffer]
+    /// Whether a later change of the first key is reported.
+    var isTracked = true
 }
 
 /// Keys of a scan, perhaps some twice, and the cursor of the next ones; `nil` after the last.
