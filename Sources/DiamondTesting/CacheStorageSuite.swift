@@ -32,7 +32,7 @@ public struct CacheStorageSuite: Sendable {
         }
 
         /// All checks.
-        public static let all = storing + confirming + selecting + listing + announcing
+        public static let all = storing + confirming + selecting + listing + announcing + leasing
     }
 
     private let now: @Sendable () -> Date

@@ -46,6 +46,7 @@ extension Engine {
         await waitForIdle(limit: .seconds(5), clock: ExchangeClock(ContinuousClock()))
         await pipeline.replays?.opened?.close()
         await cache?.flush()
+        await pipeline.sharing.fleet?.ends.waitForAll()
     }
 
     /// Waits until no work is running, and canceled exchanges have saved their partial responses.

@@ -12,12 +12,18 @@ extension Pipeline {
         report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async -> ExchangeOutcome {
         do throws(ConnectionError) {
+            let turn = try await sharing.fleet?.turn(of: plan)
+            defer { turn?.end() }
+            guard turn?.isSuperseded != true else { return ExchangeOutcome(.superseded(isCounted: true)) }
             var permit = try await admission.permit(for: plan, as: flight)
             flight.begin()
             guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
                 return ExchangeOutcome(.superseded(isCounted: true))
             }
-            return await exchange(plan, permit: &permit, report: report)
+            turn?.begin()
+            let outcome = await exchange(plan, permit: &permit, report: report)
+            turn?.note(outcome)
+            return outcome
         } catch {
             return ExchangeOutcome(error)
         }

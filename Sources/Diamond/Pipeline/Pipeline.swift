@@ -78,11 +78,13 @@ final class Pipeline: Sendable {
             environment: environment, invalidations: invalidations, time: time, cookies: exchangeEnvironment.cookies,
             now: exchangeEnvironment.now)
         let unshared = UnsharedKeys()
-        sharing = ExchangeSharing(unshared: unshared, lookup: lookup, invalidations: invalidations, time: time)
+        let fleet = FleetSharing(lookup: lookup, time: time)
+        sharing = ExchangeSharing(
+            unshared: unshared, fleet: fleet, lookup: lookup, invalidations: invalidations, time: time)
         admission = Admission(lanes: lanes, activity: activity, invalidations: invalidations, builder: builder)
         store = ResponseStore(
             lookup: lookup, environment: environment, invalidations: invalidations, unshared: unshared,
-            hasCookies: exchangeEnvironment.cookies != nil)
+            fleet: fleet, hasCookies: exchangeEnvironment.cookies != nil)
     }
 
     // MARK: One request

@@ -31,6 +31,9 @@ struct ValkeyKeys: Sendable {
     /// The request key under which a variant is found.
     func owner(of key: RequestKey) -> String { "\(prefix):{\(key)}:of" }
 
+    /// A lease on the request of a key.
+    func lease(_ lease: CacheLease) -> String { "\(prefix):{\(lease.key)}:lease:\(lease.name)" }
+
     /// The stamp of a name, or the one that it shares.
     func stamp(of name: ValkeyName) -> String { "\(prefix):\(name.text)" }
 

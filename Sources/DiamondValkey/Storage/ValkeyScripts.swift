@@ -126,6 +126,19 @@ enum ValkeyScripts {
         return type(stamp) == 'string' and stamp
         """
 
+    /// Takes a lease, unless a process has it.
+    ///
+    /// - Keys: the lease.
+    /// - Arguments: the token; the milliseconds until the lease expires.
+    /// - Returns: whether it was taken: `OK` or `nil`.
+    static let take = "return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])"
+
+    /// Ends the lease with a token.
+    ///
+    /// - Keys: the lease.
+    /// - Arguments: the token.
+    static let end = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('UNLINK', KEYS[1])"
+
     /// Sends an announcement.
     ///
     /// - Keys: the channel.

@@ -18,6 +18,8 @@ final class RemoteCacheStorage: DirectCacheStorage {
     private static let pageSize = 1000
 
     let base: any CacheStorage
+    /// The storage, if it has leases.
+    let leasing: (any LeasingCacheStorage)?
     let coding: CacheCoding
     private let circuit: StorageCircuit
     private let clock: any Clock<Duration>
@@ -34,6 +36,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
         clock: any Clock<Duration>, circuit: StorageCircuit
     ) {
         self.base = base
+        leasing = base as? any LeasingCacheStorage
         self.clock = clock
         self.circuit = circuit
         self.activity = activity
@@ -167,6 +170,32 @@ final class RemoteCacheStorage: DirectCacheStorage {
 
     // A storage returns a lost connection once, to the poll that drops the memory tier.
     func changesAtOnce(since position: Int64) -> CacheChanges? { nil }
+
+    // MARK: Leases
+
+    /// Takes a lease; `nil` if the server does not grant or refuse it in time. It suspends.
+    func take(_ lease: CacheLease, for time: Duration) async -> Bool? {
+        await ask { (base) async throws(CacheError) in try await base.take(lease, for: time) }
+    }
+
+    /// Whether any process has a lease; `false` also if the server does not answer in time. It suspends.
+    func isTaken(_ lease: CacheLease) async -> Bool {
+        await ask { (base) async throws(CacheError) in try await base.isTaken(lease) } ?? false
+    }
+
+    /// Ends a lease, if the server can be reached. It suspends.
+    func end(_ lease: CacheLease) async {
+        await ask { (base) async throws(CacheError) in try await base.end(lease) }
+    }
+
+    // A failure is not reported: the request is sent, and its lookup or write reports a server that fails.
+    @discardableResult
+    private func ask<Value: Sendable>(
+        _ body: @escaping @Sendable (any LeasingCacheStorage) async throws(CacheError) -> Value
+    ) async -> Value? {
+        guard let leasing else { return nil }
+        return try? await call(within: Self.lookupLimit) { (_) async throws(CacheError) in try await body(leasing) }
+    }
 
     // MARK: Writes
 

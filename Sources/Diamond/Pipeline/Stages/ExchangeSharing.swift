@@ -17,12 +17,18 @@ final class ExchangeSharing: Sendable {
     /// The exchanges of a gateway, whose bodies are streamed.
     let streams = Streams()
     let unshared: UnsharedKeys
+    /// The sharing with other processes; `nil` without a storage that has leases.
+    let fleet: FleetSharing?
     let lookup: CacheLookup
     let invalidations: InvalidationLog
     let time: RequestTime
 
-    init(unshared: UnsharedKeys, lookup: CacheLookup, invalidations: InvalidationLog, time: RequestTime) {
+    init(
+        unshared: UnsharedKeys, fleet: FleetSharing?, lookup: CacheLookup, invalidations: InvalidationLog,
+        time: RequestTime
+    ) {
         self.unshared = unshared
+        self.fleet = fleet
         self.lookup = lookup
         self.invalidations = invalidations
         self.time = time

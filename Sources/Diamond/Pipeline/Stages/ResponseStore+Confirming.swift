@@ -45,6 +45,7 @@ extension ResponseStore {
         // A part is updated elsewhere.
         if !candidate.isPart, !isOvertaken(stored, target: candidate.identity, admitted: admitted) {
             cache?.confirm(entry, replacing: stored)
+            fleet?.note(entry.stored, to: admitted.plan)
             checkAgain(entry, admitted: admitted)
         }
         return Confirmed(stored: confirmed, isToBeErased: false)

@@ -16,11 +16,12 @@ final class ResponseStore: Sendable {
     let environment: Environment
     let invalidations: InvalidationLog
     let unshared: UnsharedKeys
+    let fleet: FleetSharing?
     let hasCookies: Bool
 
     init(
         lookup: CacheLookup, environment: Environment, invalidations: InvalidationLog, unshared: UnsharedKeys,
-        hasCookies: Bool
+        fleet: FleetSharing?, hasCookies: Bool
     ) {
         self.lookup = lookup
         cache = lookup.cache
@@ -28,6 +29,7 @@ final class ResponseStore: Sendable {
         self.environment = environment
         self.invalidations = invalidations
         self.unshared = unshared
+        self.fleet = fleet
         self.hasCookies = hasCookies
     }
 
@@ -136,6 +138,7 @@ final class ResponseStore: Sendable {
     /// - Parameter isWritten: whether the entry was already written while its body was received.
     func add(_ entry: CacheEntry, admitted: AdmittedExchange, isWritten: Bool = false) {
         if !isWritten { cache?.store(entry, replacing: admitted.plan.stored != nil) }
+        fleet?.note(entry.stored, to: admitted.plan)
         checkAgain(entry, admitted: admitted)
     }
 

@@ -24,6 +24,8 @@ final class MemoryCacheServer: CacheStorageSuite.Place {
 
     fileprivate struct State {
         var slots: [RequestKey: Slot] = [:]
+        /// The leases by their keys and names.
+        var leases: [[String]: (token: UInt64, end: ContinuousClock.Instant)] = [:]
         /// The position of each is its index plus one.
         var announcements: [Announcement] = []
         var processes = 0
@@ -36,6 +38,10 @@ final class MemoryCacheServer: CacheStorageSuite.Place {
 
     fileprivate let state = Mutex(State())
     let secret = Data(repeating: 7, count: 32)
+    /// Whether it refuses leases.
+    let refusesLeases: Bool
+
+    init(refusesLeases: Bool = false) { self.refusesLeases = refusesLeases }
 
     /// The error that each verb throws.
     var failure: CacheError? {
@@ -89,7 +95,7 @@ final class MemoryCacheServer: CacheStorageSuite.Place {
     }
 }
 
-private struct MemoryCacheStorage: CacheStorage {
+private struct MemoryCacheStorage: LeasingCacheStorage {
     let server: MemoryCacheServer
     let process: Int
 
@@ -227,5 +233,28 @@ private struct MemoryCacheStorage: CacheStorage {
             return CacheTotals(
                 entries: all.count(where: \.isResponse), bodyBytes: all.reduce(0) { $0 + Int64($1.bodySize) })
         }
+    }
+
+    func take(_ lease: CacheLease, for time: Duration) async throws(CacheError) -> Bool {
+        guard !server.refusesLeases else { throw CacheError(.other, "no leases") }
+        return try await server.run { state in
+            if token(of: lease, state) != nil { return false }
+            state.leases[["\(lease.key)", lease.name]] = (lease.token, .now + time)
+            return true
+        }
+    }
+
+    func isTaken(_ lease: CacheLease) async throws(CacheError) -> Bool {
+        try await server.run { state in token(of: lease, state) != nil }
+    }
+
+    func end(_ lease: CacheLease) async throws(CacheError) {
+        try await server.run { state in
+            if token(of: lease, state) == lease.token { state.leases[["\(lease.key)", lease.name]] = nil }
+        }
+    }
+
+    private func token(of lease: CacheLease, _ state: MemoryCacheServer.State) -> UInt64? {
+        state.leases[["\(lease.key)", lease.name]].flatMap { $0.end > .now ? $0.token : nil }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A cache on a server", .limit(minutes: 5)) struct RemoteCacheTests {
-    private let server = MemoryCacheServer()
+    private let server = MemoryCacheServer(refusesLeases: true)
     private let clock = TestClock()
     private let request = page(1)
 
