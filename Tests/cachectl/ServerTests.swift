@@ -82,7 +82,7 @@ struct ServerTests {
         let refusing = try RawServer(answering: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         _ = try await jobs("add", "\(refusing.base)/b", "-X", "POST")
         #expect(try await jobs("replay").status == 1)
-        #expect(try await jobs("redrive", "--state", "dead").text == "redriven 1 job\n1 ready, 1 done\n")
+        #expect(try await jobs("redrive", "--state", "dead", "--yes").text == "redriven 1 job\n1 ready, 1 done\n")
         #expect(!cachectl.files().contains("replay.sqlite"))
     }
 
@@ -135,7 +135,7 @@ struct ServerTests {
                     return (from == queue ? ready : count - ready) <= goal
                 }
             }
-            let outcome = try await cachectl("queue", "move", from, to)
+            let outcome = try await cachectl("queue", "move", from, to, "--yes")
             #expect(outcome.status == 0, "\(outcome.errors)")
         }
         #expect(try target.holds().isEmpty && target.counts()[.ready] ?? 0 == 0)

@@ -53,20 +53,8 @@ struct JobSelectionOptions: ParsableArguments {
             ? try await queue.apply(action, to: filter.jobs(in: queue, limit: .max).map(\.id), isDryRun: true).ofAllowed
             : try await queue.apply(action, to: filter.filter, isDryRun: true)
         guard !dryRun, !found.done.isEmpty else { return found }
-        try confirm(action, count: found.done.count, in: place)
+        if !yes { try Confirmation.require(action.rawValue, count: found.done.count, isJSON: place.json) }
         return try await queue.apply(action, to: found.done).ofAllowed
-    }
-
-    private func confirm(_ action: ReplayAction, count: Int, in place: QueueOptions) throws {
-        guard !yes else { return }
-        guard !place.json, Confirmation.isPossible else {
-            let jobs = count == 1 ? "1 job matches" : "\(count) jobs match"
-            throw Failure.report(
-                Failure.usage, "\(jobs): give --yes to \(action.rawValue) all that match, or --dry-run to see which")
-        }
-        guard Confirmation.ask("\(action.rawValue) \(Quantity.jobs(count))?") else {
-            throw Failure.report(Failure.wrongState, "nothing was changed")
-        }
     }
 
     private func show(

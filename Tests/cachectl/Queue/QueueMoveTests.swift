@@ -31,7 +31,7 @@ import Testing
         _ from: String, _ to: String, killedWhen condition: () throws -> Bool
     ) async throws -> ChildProcess.Ending {
         let move = try ChildProcess(
-            BuiltTool("cachectl").url, ["queue", "move", from, to], output: .null, errors: .null)
+            BuiltTool("cachectl").url, ["queue", "move", from, to, "--yes"], output: .null, errors: .null)
         let hasEnded = Guarded(false)
         let ending = Task {
             let ending = await move.ended()
@@ -50,14 +50,16 @@ import Testing
         try await queue.hold(.key("k3"), reason: "for now")
         let trial = try await cachectl("queue", "move", from, to, "--dry-run")
         #expect(trial.text == "would move 3 jobs\nFROM has 2 ready, 1 held, 1 done\n" && other.files().isEmpty)
-        let outcome = try await cachectl("queue", "move", from, to)
+        let unasked = try await cachectl("queue", "move", from, to)
+        #expect(unasked.status == 64 && unasked.errors.contains("3 jobs match: give --yes to move"))
+        let outcome = try await cachectl("queue", "move", from, to, "--yes")
         #expect(outcome.text == "moved 3 jobs\nFROM has 4 done\n" && outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(
             try Self.open(other) == ["2", "3", "4"] && other.queue().jobs().map(\.state) == [.ready, .held, .ready])
         let hold = try #require(try other.queue().holds().first)
         #expect(hold.hold == .key("k3") && hold.reason == "for now")
         #expect(try queue.holds().map(\.hold) == [.key("k3")])
-        let again = try await cachectl("queue", "move", from, to, "--json").text
+        let again = try await cachectl("queue", "move", from, to, "--yes", "--json").text
         #expect(again.contains("\"jobs\" : 0") || again.contains("\"jobs\":0"), "\(again)")
     }
 
@@ -76,7 +78,7 @@ import Testing
             if try !Self.open(cachectl).isEmpty { #expect(try cachectl.queue().holds().contains { $0.hold == .queue }) }
         }
         #expect(kills > 0)
-        let outcome = try await cachectl("queue", "move", from, to)
+        let outcome = try await cachectl("queue", "move", from, to, "--yes")
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(try Self.open(cachectl).isEmpty && cachectl.queue().holds().isEmpty)
         #expect(try Self.open(other) == (0..<count).map(String.init))
@@ -88,12 +90,12 @@ import Testing
         try await queue.enqueue((1...2).map { Self.request($0) })
         let owner = try await queue.owner.enter()
         _ = try await queue.claim(1, of: .all, by: owner)
-        let refused = try await cachectl("queue", "move", from, to)
+        let refused = try await cachectl("queue", "move", from, to, "--yes")
         #expect(refused.status == 4 && refused.errors.contains("a program sends or moves its jobs: end it"))
         #expect(try Self.open(other).isEmpty && queue.holds().isEmpty)
         // As if its process had ended.
         queue.storage.abandon(owner)
-        #expect(try await cachectl("queue", "move", from, to).text == "moved 2 jobs\nFROM has 2 done\n")
+        #expect(try await cachectl("queue", "move", from, to, "--yes").text == "moved 2 jobs\nFROM has 2 done\n")
         #expect(try Self.open(other) == ["1", "2"])
     }
 
@@ -102,7 +104,7 @@ import Testing
             Self.request(1, key: "k", order: .strict), Self.request(2, key: "k", order: .strict), Self.request(3),
         ])
         try await cachectl.attempt(.answered(status: 400))
-        let outcome = try await cachectl("queue", "move", from, to)
+        let outcome = try await cachectl("queue", "move", from, to, "--yes")
         #expect(outcome.text == "moved 1 job\nFROM has 1 ready, 1 done, 1 dead\n", "\(outcome.text)\(outcome.errors)")
         #expect(try Self.open(other) == ["3"])
     }
@@ -112,15 +114,15 @@ import Testing
         try await queue.enqueue([Self.request(1)])
         try await queue.hold(.queue, reason: "its jobs are moved to \(to)/replay.sqlite; it was held before: a test")
         let third = Shell()
-        let refused = try await cachectl("queue", "move", from, third.temporary.directory.path)
+        let refused = try await cachectl("queue", "move", from, third.temporary.directory.path, "--yes")
         #expect(refused.status == 1 && refused.errors.contains("that was interrupted: complete it first"))
-        #expect(try await cachectl("queue", "move", from, to).status == 0)
+        #expect(try await cachectl("queue", "move", from, to, "--yes").status == 0)
         #expect(try queue.holds().map(\.reason) == ["a test"])
     }
 
     @Test func `refuses a queue as its own target, and a source without a queue`() async throws {
         try await cachectl.queue().enqueue([Self.request(1)])
-        let same = try await cachectl("queue", "move", from, "\(from)/.")
+        let same = try await cachectl("queue", "move", from, "\(from)/.", "--yes")
         #expect(same.status == 1 && same.errors.contains("is the source and the target"), "\(same.errors)")
         #expect(try Self.open(cachectl) == ["1"] && cachectl.queue().holds().isEmpty)
         let missing = try await cachectl("queue", "move", to, from)

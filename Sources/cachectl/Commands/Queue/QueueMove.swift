@@ -27,6 +27,9 @@ struct QueueMove: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The queue that gets them.", valueName: "TO"))
     var to: String
 
+    @Flag(help: "Do not ask. Required if nobody can be asked.")
+    var yes = false
+
     @Flag(help: "Print how many jobs would be moved, and move none.")
     var dryRun = false
 
@@ -42,7 +45,9 @@ struct QueueMove: AsyncParsableCommand {
     func run() async throws {
         let seal = try sealing.seal()
         let source = try await Place(pathOrURL: from).queue(seal)
-        guard !dryRun else { return try show(moved: Self.openCount(of: source), from: source) }
+        let count = try Self.openCount(of: source)
+        guard !dryRun else { return try show(moved: count, from: source) }
+        if !yes, count > 0 { try Confirmation.require("move", count: count, isJSON: json) }
         let target = try await Place(pathOrURL: to).queue(seal, create: true)
         let move = ReplayMove(from: source.storage, to: target.storage, maximumCount: .max)
         let result = try await move.runHolding()
