@@ -33,13 +33,13 @@ import Testing
         await engine.close()
     }
 
-    private func entries(_ options: String...) async throws -> [[String: Any]] {
+    private func entries(_ options: String...) async throws -> [StrictArchive.Entry] {
         let exported = try await cachectl(["export", "--har"] + options)
         #expect(exported.status == 0 && exported.errors.isEmpty, "\(exported.errors)")
         return try StrictArchive.entries(of: exported.output)
     }
 
-    private func entry(_ part: String, _ options: String...) async throws -> [String: Any] {
+    private func entry(_ part: String, _ options: String...) async throws -> StrictArchive.Entry {
         let all = try await cachectl(["export", "--har", "--match", part] + options)
         let entries = try StrictArchive.entries(of: all.output)
         #expect(entries.count == 1)
@@ -50,34 +50,28 @@ import Testing
         try await fill()
         #expect(try await entries().count == 3)
         let entry = try await entry("cities")
-        let request = try #require(entry["request"] as? [String: Any])
-        #expect(request["method"] as? String == "GET" && entry["_identity"] as? String == "anna")
-        #expect(request["url"] as? String == "https://a.example/cities?country=DE&q=a%20b")
-        let query = request["queryString"] as? [[String: String]]
-        #expect(query == [["name": "country", "value": "DE"], ["name": "q", "value": "a b"]])
-        let fields = request["headers"] as? [[String: String]]
-        #expect(fields?.contains(["name": "accept", "value": "application/json"]) == true)
-        let response = try #require(entry["response"] as? [String: Any])
-        #expect(response["status"] as? Int == 200 && response["statusText"] as? String == "OK")
+        let request = entry.request
+        #expect(request.method == "GET" && entry._identity == "anna")
+        #expect(request.url.absoluteString == "https://a.example/cities?country=DE&q=a%20b")
+        #expect(request.queryString == [.init(name: "country", value: "DE"), .init(name: "q", value: "a b")])
+        #expect(request.headers.contains(.init(name: "accept", value: "application/json")))
+        #expect(entry.response.status == 200 && entry.time >= 0)
     }
 
     @Test func `has the bodies of texts, and others in base64`() async throws {
         try await fill()
-        let image = try await entry("image")["response"] as? [String: Any]
-        let content = try #require(image?["content"] as? [String: Any])
-        #expect(content["encoding"] as? String == "base64" && content["text"] as? String == "/wA=")
-        #expect(content["size"] as? Int == 2 && content["mimeType"] as? String == "image/png")
+        let content = try await entry("image").response.content
+        #expect(content.encoding == "base64" && content.text == "/wA=" && content.mimeType == "image/png")
     }
 
     @Test func `has no secrets unless asked, and never those of requests`() async throws {
         try await fill()
         let masked = try await cachectl("export", "--har")
         #expect(!masked.text.contains("s3cret") && masked.text.contains("•••"))
-        let response = try await entry("cities")["response"] as? [String: Any]
-        #expect((response?["content"] as? [String: Any])?["text"] as? String == #"{"token":"•••","n":1}"#)
-        let mine = try await entry("mine")["request"] as? [String: Any]
-        #expect((mine?["headers"] as? [[String: String]])?.contains(["name": "authorization", "value": "•••"]) == true)
-        #expect((mine?["url"] as? String)?.hasSuffix("?token=%E2%80%A2%E2%80%A2%E2%80%A2") == true)
+        #expect(try await entry("cities").response.content.text == #"{"token":"•••","n":1}"#)
+        let mine = try await entry("mine").request
+        #expect(mine.headers.contains(.init(name: "authorization", value: "•••")))
+        #expect(mine.url.absoluteString.hasSuffix("?token=%E2%80%A2%E2%80%A2%E2%80%A2"))
         let asked = try await cachectl("export", "--har", "--with-secrets")
         #expect(asked.text.contains(#"{\"token\":\"s3cret\",\"n\":1}"#) && !asked.text.contains("Bearer"))
     }
@@ -88,8 +82,7 @@ import Testing
         ])
         let exported = try await cachectl("export", "--har")
         #expect(!exported.text.unicodeScalars.contains { $0 != "\n" && !$0.isPrintable })
-        let response = try StrictArchive.entries(of: exported.output).first?["response"] as? [String: Any]
-        #expect((response?["content"] as? [String: Any])?["text"] as? String == "\u{1B}\0")
+        #expect(try StrictArchive.entries(of: exported.output).first?.response.content.text == "\u{1B}\0")
         #expect(try await cachectl("export").status == 64)
         #expect(try await cachectl("import", "-", input: "{}").status == 64)
         #expect(try await cachectl("import", "/nonexistent").errors.contains("cannot be read"))
@@ -183,68 +176,60 @@ private enum Haralyzer {
     }()
 }
 
-/// A reader that refuses what HAR 1.2 does not allow.
-private enum StrictArchive {
-    struct Violation: Error { let what: String }
+/// A reader that refuses an archive in which a member is missing that HAR 1.2 demands, or has another type.
+private struct StrictArchive: Decodable {
+    struct Pair: Decodable, Hashable { var name, value: String }
 
-    static func entries(of data: Data) throws -> [[String: Any]] {
-        let log = try object(JSONSerialization.jsonObject(with: data), "log")
-        let (version, creator) = (try text(log, "version"), try object(log, "creator"))
-        guard version == "1.2", !(try text(creator, "name").isEmpty), !(try text(creator, "version").isEmpty) else {
-            throw Violation(what: "log")
-        }
-        guard log["pages"] is [Any], let entries = log["entries"] as? [[String: Any]] else {
-            throw Violation(what: "lists")
-        }
-        for entry in entries { try check(entry) }
-        return entries
+    struct Request: Decodable {
+        var method, httpVersion: String
+        var url: URL
+        var cookies, headers, queryString: [Pair]
+        var headersSize, bodySize: Int
     }
 
-    private static func check(_ entry: [String: Any]) throws {
-        guard InternetTime.date(try text(entry, "startedDateTime")) != nil else { throw Violation(what: "time") }
-        let (request, response) = (try object(entry, "request"), try object(entry, "response"))
-        let (timings, content) = (try object(entry, "timings"), try object(response, "content"))
-        let times = try ["send", "wait", "receive"].map { try number(timings, $0) }
-        guard try number(entry, "time") == times.reduce(0, +), times.allSatisfy({ $0 >= 0 }) else {
-            throw Violation(what: "timings")
+    struct Response: Decodable {
+        struct Content: Decodable {
+            var size: Int
+            var mimeType, text: String
+            var encoding: String?
         }
-        _ = try object(entry, "cache")
-        for message in [request, response] {
-            _ = try text(message, "httpVersion")
-            for name in ["headersSize", "bodySize"] where try number(message, name) < -1 { throw Violation(what: name) }
-            for pair in try list(message, "headers") + list(message, "cookies") { try check(pair: pair) }
-        }
-        for pair in try list(request, "queryString") { try check(pair: pair) }
-        guard URL(string: try text(request, "url"))?.host != nil, !(try text(request, "method").isEmpty) else {
-            throw Violation(what: "request")
-        }
-        _ = (try text(response, "statusText"), try text(response, "redirectURL"), try text(content, "mimeType"))
-        let body = try text(content, "text")
-        let size = content["encoding"] == nil ? body.utf8.count : Data(base64Encoded: body)?.count
-        guard try number(response, "status") >= 100, try number(content, "size") == size.map(Double.init) else {
-            throw Violation(what: "content")
+        var status: Int
+        var statusText, httpVersion, redirectURL: String
+        var cookies, headers: [Pair]
+        var content: Content
+        var headersSize, bodySize: Int
+    }
+
+    struct Entry: Decodable {
+        struct Timings: Decodable { var send, wait, receive: Double }
+        var startedDateTime, _identity: String?
+        var time: Double
+        var request: Request
+        var response: Response
+        var cache: [String: String]
+        var timings: Timings
+
+        var isConsistent: Bool {
+            let (content, sum) = (response.content, timings.send + timings.wait + timings.receive)
+            let body = content.encoding == nil ? Data(content.text.utf8) : Data(base64Encoded: content.text)
+            return startedDateTime.flatMap { InternetTime.date($0) } != nil && time == sum
+                && body?.count == content.size
+                && request.url.host != nil && !request.method.isEmpty && response.status >= 100
         }
     }
 
-    private static func check(pair: [String: Any]) throws { _ = (try text(pair, "name"), try text(pair, "value")) }
-
-    private static func object(_ parent: Any, _ name: String) throws -> [String: Any] {
-        guard let object = (parent as? [String: Any])?[name] as? [String: Any] else { throw Violation(what: name) }
-        return object
+    struct Log: Decodable {
+        struct Creator: Decodable { var name, version: String }
+        var version: String
+        var creator: Creator
+        var pages, entries: [Entry]
     }
 
-    private static func list(_ parent: [String: Any], _ name: String) throws -> [[String: Any]] {
-        guard let list = parent[name] as? [[String: Any]] else { throw Violation(what: name) }
-        return list
-    }
+    var log: Log
 
-    private static func text(_ parent: [String: Any], _ name: String) throws -> String {
-        guard let text = parent[name] as? String else { throw Violation(what: name) }
-        return text
-    }
-
-    private static func number(_ parent: [String: Any], _ name: String) throws -> Double {
-        guard let number = parent[name] as? NSNumber else { throw Violation(what: name) }
-        return number.doubleValue
+    static func entries(of data: Data) throws -> [Entry] {
+        let log = try JSONDecoder().decode(Self.self, from: data).log
+        #expect(log.version == "1.2" && log.creator.name == "cachectl" && log.entries.allSatisfy(\.isConsistent))
+        return log.entries
     }
 }

@@ -25,7 +25,7 @@ struct ArchivedExchange {
     private var responseForm: JSONObject {
         let headers = response.headers
         return [
-            "status": response.status, "statusText": HTTPResponse.Status(code: response.status).reasonPhrase,
+            "status": response.status, "statusText": "",
             "httpVersion": "HTTP/1.1", "cookies": [String](),
             "headers": headers.map { field in
                 ArchivedPair(name: field.name.rawName, value: isMasked ? SecretNames.masked(field) : field.value)
