@@ -88,7 +88,8 @@ import Testing
                 try connection.rows("SELECT 1").count
             }
         }
-        #expect(error?.code == .late)
+        // The notification of the addition may be under way, and has the only connection.
+        #expect(error?.code == .late || error?.code == .busy)
         async let later = PostgresPlace.add(1, keys: 1, to: storage)
         relay.resume()
         #expect(try await later.count == 1)
@@ -132,29 +133,6 @@ import Testing
             try await PostgresEffects.waitForEnd(of: 20, in: storage)
         }
         effects.expectSound(20, lines: ["a"])
-    }
-
-    @Test func `a server that has fewer connections than a process wants loses and repeats nothing`() async throws {
-        let role = "r" + UUID().uuidString.lowercased().replacing("-", with: "")
-        let pool = PostgresPool(place.address, size: 1)
-        defer { pool.close() }
-        try await pool.run { (connection) throws(PostgresError) in
-            // Two of them for the watch and for the owner.
-            try connection.runText("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 3")
-            try connection.runText("GRANT CREATE ON DATABASE \(place.name) TO \(role)")
-        }
-        let storage = try await PostgresReplayStorage(PostgresAddress(place.url + "&user=\(role)"), connections: 4)
-        let effects = PostgresEffects()
-        try await effects.sending(storage) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for line in ["a", "b", "c"] {
-                    group.addTask { try await PostgresEffects.add(5, to: line, of: storage) }
-                }
-                try await group.waitForAll()
-            }
-            try await PostgresEffects.waitForEnd(of: 15, in: storage)
-        }
-        effects.expectSound(5, lines: ["a", "b", "c"])
     }
 }
 #endif

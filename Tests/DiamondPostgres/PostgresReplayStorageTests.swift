@@ -237,6 +237,32 @@ import Testing
         #expect(try await !storage.hasReady(in: .all))
     }
 
+    @Test func `a claim that has waited long for a connection hides no job that another transaction makes ready`()
+        async throws
+    {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage(connections: 1)
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 60_000)
+        let ids = try await PostgresPlace.add(1, keys: 1, to: storage)
+        let pool = PostgresPool(place.address, size: 1)
+        defer { pool.close() }
+        let (isBegun, isOver) = (Guarded(false), Guarded(false))
+        async let other: Void = pool.transaction { (connection) throws(PostgresError) in
+            _ = try connection.rows("UPDATE job SET turn = pg_current_xact_id()::text::bigint RETURNING id")
+            isBegun.withLock { $0 = true }
+            while !isOver.withLock({ $0 }) { usleep(1_000) }
+        }
+        await untilTrue { isBegun.withLock { $0 } }
+        async let busy: Void = storage.pool.run { (connection) throws(PostgresError) in
+            _ = try connection.rows("SELECT pg_sleep(2.5)")
+        }
+        for _ in 0..<2 { #expect(try await storage.claim(1, ReplaySelection(), by: owner)?.jobs == []) }
+        try await busy
+        isOver.withLock { $0 = true }
+        try await other
+        #expect(try await storage.claim(1, ReplaySelection(), by: owner)?.jobs.map(\.id) == ids)
+    }
+
     @Test func `jobs whose transactions have the ids of lost ones are found at once after a crash`() async throws {
         let place = try await PostgresPlace()
         let storage = try await place.storage(connections: 1)

@@ -94,8 +94,6 @@ final class PostgresPlace: ReplayStorageSuite.Place {
     let address: PostgresAddress
     /// The address without a relay, for other processes.
     let url: String
-    /// The name of the database.
-    var name: String { address.parameters["dbname"] ?? "" }
     /// The time by which the clock is ahead, in milliseconds.
     private let offset = Guarded(Int64(0))
 

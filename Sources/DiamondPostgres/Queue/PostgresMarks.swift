@@ -20,6 +20,9 @@ struct PostgresMarks {
         var lowest: Int64
         /// No transaction from here on had begun.
         var next: Int64
+        /// A time after it was taken. Not that of the call, which may have waited long for a connection: then the
+        /// snapshot would count as old, and the marks would pass transactions that run.
+        var time = Uptime.now
     }
 
     /// The end of the search of a claim, which has taken the first ready jobs of a priority.
@@ -83,8 +86,9 @@ struct PostgresMarks {
     }
 
     /// Notes the end of a search.
-    mutating func advance(to place: Place, at now: Uptime) {
+    mutating func advance(to place: Place) {
         let snapshot = place.snapshot
+        let now = snapshot.time
         snapshots.removeAll { $0.time < now - 2 * Self.safely }
         if snapshots.last.map({ $0.time + 100 <= now }) ?? true { snapshots.append((now, snapshot.next)) }
         let passed = snapshots.last { $0.time <= now - Self.quickly }?.next ?? .min

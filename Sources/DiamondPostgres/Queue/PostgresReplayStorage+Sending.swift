@@ -57,7 +57,6 @@ extension PostgresReplayStorage {
     ) async throws(ReplayError) -> ReplayClaims? {
         try await replaying { (storage) throws(PostgresError) in
             if let found = try await storage.findLostClaim(by: owner) { return found }
-            let now = Uptime.now
             let mark = -Int64.random(in: 1 ..< .max)
             do throws(PostgresError) {
                 let (claims, places) = try await storage.write { (jobs) throws(PostgresError) in
@@ -66,7 +65,7 @@ extension PostgresReplayStorage {
                     return (try storage.claim(limit, selection, by: owner, of: jobs, places: &places), places)
                 }
                 // Only after the commit: the jobs of a claim that was undone are ready again.
-                storage.marks.withLock { marks in for place in places { marks.advance(to: place, at: now) } }
+                storage.marks.withLock { marks in for place in places { marks.advance(to: place) } }
                 return claims
             } catch {
                 if error.isOutcomeUnknown { storage.noteLostClaim(by: owner, mark) }
