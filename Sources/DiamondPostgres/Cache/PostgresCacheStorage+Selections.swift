@@ -74,7 +74,8 @@ extension PostgresCacheStorage {
         let selected: PostgresSQL =
             if let position { "\(condition.sql) AND position < \(position)" } else { condition.sql }
         let count = try await forEachPage(within: limit) { (connection) throws(PostgresError) in
-            try Self.delete(selected, limit: Self.pageSize, on: connection)
+            try Self.delete(
+                "SELECT key FROM cache_record WHERE \(selected) LIMIT \(Self.pageSize) FOR UPDATE", on: connection)
         }
         if !count.isComplete { Task { try? await erase(condition, before: position) } }
         return count
@@ -100,20 +101,17 @@ extension PostgresCacheStorage {
         }
     }
 
-    /// Deletes selected records and their chunks.
+    /// Deletes records and their chunks.
     ///
-    /// - Parameters:
-    ///   - selected: a condition, and perhaps an order.
-    ///   - lock: how to lock the records.
+    /// - Parameter keys: a query for their keys.
     /// - Returns: a row with their number, that of the responses among them, and their bytes.
     static func delete(
-        _ selected: PostgresSQL, limit: Int, lock: PostgresSQL = "FOR UPDATE", on connection: PostgresConnection
+        _ keys: PostgresSQL, on connection: PostgresConnection
     ) throws(PostgresError) -> PostgresRows {
         try connection.rows(
             """
             WITH gone AS (
-                    DELETE FROM cache_record WHERE key IN (
-                        SELECT key FROM cache_record WHERE \(selected) LIMIT \(limit) \(lock))
+                    DELETE FROM cache_record WHERE key IN (\(keys))
                     RETURNING key, is_response, size),
                 chunks AS (DELETE FROM cache_chunk USING gone WHERE cache_chunk.key = gone.key)
             SELECT count(*) AS records, count(*) FILTER (WHERE is_response) AS responses,

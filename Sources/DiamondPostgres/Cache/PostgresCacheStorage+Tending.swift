@@ -14,7 +14,7 @@ extension PostgresCacheStorage {
         let clock = clock
         try await repeatBatches { (connection) throws(PostgresError) in
             let selected: PostgresSQL = "retention < \(clock.sql) AND NOT is_pinned ORDER BY retention"
-            return try Self.evictBatch(selected, on: connection).count
+            return try Self.evictBatch(selected, of: .max, on: connection).count
         }
         if try await size() > capacity { _ = try await evict(to: Int64(Double(capacity) * Self.fill)) }
         try await repeatBatches { (connection) throws(PostgresError) in
@@ -50,15 +50,14 @@ extension PostgresCacheStorage {
         var left = try await size() - bytes
         var count = 0
         let clock = clock
-        // The oldest are evicted until the size fits, the expired ones in any case.
         for isExpired in [true, false] {
             var isMore = true
             while left > 0, isMore {
-                let batch = try await inTurn { (connection) throws(PostgresError) in
-                    try Self.evictBatch(
+                let batch = try await inTurn { [left] (connection) throws(PostgresError) in
+                    let selected: PostgresSQL =
                         isExpired
-                            ? "expiry < \(clock.sql) AND NOT is_pinned ORDER BY expiry"
-                            : "NOT is_pinned ORDER BY stored_at", on: connection)
+                        ? "expiry < \(clock.sql) AND NOT is_pinned ORDER BY expiry" : "NOT is_pinned ORDER BY stored_at"
+                    return try Self.evictBatch(selected, of: left, on: connection)
                 }
                 guard let batch else { return count }
                 left -= batch.bytes
@@ -82,10 +81,22 @@ extension PostgresCacheStorage {
         let bytes: Int64
     }
 
+    /// Removes a batch of records.
+    ///
+    /// - Parameters:
+    ///   - selected: a condition and an order.
+    ///   - bytes: the size after which no more are removed.
     private static func evictBatch(
-        _ selected: PostgresSQL, on connection: PostgresConnection
+        _ selected: PostgresSQL, of bytes: Int64, on connection: PostgresConnection
     ) throws(PostgresError) -> Batch {
-        let row = try delete(selected, limit: batchSize, lock: "FOR UPDATE SKIP LOCKED", on: connection).first
+        let keys: PostgresSQL = """
+            SELECT key FROM (
+                SELECT key, sum(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS removed FROM (
+                    SELECT key, size FROM cache_record WHERE \(selected) LIMIT \(batchSize) FOR UPDATE SKIP LOCKED
+                ) AS page) AS summed
+            WHERE removed < \(bytes)
+            """
+        let row = try delete(keys, on: connection).first
         return Batch(count: Int(row?.int64("records") ?? 0), bytes: row?.int64("bytes") ?? 0)
     }
 
