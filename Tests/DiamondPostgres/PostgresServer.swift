@@ -5,6 +5,7 @@ import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
+import Testing
 
 /// The server that `scripts/fleet` has started for this run.
 enum PostgresServer {
@@ -147,7 +148,8 @@ extension PostgresPlace {
         var sent: [ReplayJob.ID] = []
         while sent.count < count, !Task.isCancelled {
             let claims = try await patiently { try await storage.claim(20, ReplaySelection(), by: owner) }
-            for claim in claims?.jobs ?? [] {
+            // Without a renewal, it ends when the jobs take longer than a minute.
+            for claim in try #require(claims, "the sender's lease has ended").jobs {
                 guard try await patiently({ try await storage.begin(claim, ReplayStart(), by: owner) }) else {
                     continue
                 }
