@@ -33,17 +33,21 @@ import Testing
 
     private static let urls = (0..<24).map { "http://api.test/\($0)" }
 
-    /// The body of a URL: from a few bytes to several chunks.
-    private static func body(_ url: String) -> Data {
-        let number = urls.firstIndex(of: url) ?? 0
-        let count = [40, 1_000, 140_000, 300_000][number % 4]
-        return Data("\(url) ".utf8) + Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 9 &+ number) })
-    }
+    /// The bodies of the URLs: from a few bytes to several chunks.
+    private static let bodies = Dictionary(
+        uniqueKeysWithValues: urls.enumerated().map { number, url in
+            // 251 is prime: no two chunks are equal.
+            let block = Data((0..<251).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) })
+            let count = [1, 4, 560, 1_200][number % 4]
+            return (url, (0..<count).reduce(into: Data("\(url) ".utf8)) { body, _ in body += block })
+        })
 
-    private func engine(_ server: ValkeyServer) -> Engine {
-        var configuration = Engine.Configuration(store: nil, cache: .valkey(server.url))
+    private func engine(_ server: ValkeyServer, patient isPatient: Bool) throws -> Engine {
+        let storage = try ValkeyStorage(ValkeyAddress(server.url), timing: isPatient ? .patient : ValkeyTiming())
+        let place = CachePlace.server("valkey") { storage }
+        var configuration = Engine.Configuration(store: nil, cache: place)
         configuration.transport = StubTransport { request throws(TransportError) in
-            .stub(headers: [.cacheControl: "max-age=3600", .eTag: "\"1\""], body: Self.body(request.url))
+            .stub(headers: [.cacheControl: "max-age=3600", .eTag: "\"1\""], body: Self.bodies[request.url] ?? Data())
         }
         configuration.observers = []
         // Each lookup asks the server.
@@ -59,7 +63,7 @@ import Testing
         for url in Self.urls {
             for engine in engines {
                 let response = try await engine.send(Request(url))
-                #expect(response.body == Self.body(url), "\(String(describing: fault)), \(url)")
+                #expect(response.body == Self.bodies[url], "\(String(describing: fault)), \(url)")
                 if response.source == .cache { hits += 1 }
             }
         }
@@ -90,10 +94,10 @@ import Testing
     @Test(arguments: Fault.allCases)
     func `a fault of the server is at most a miss, and never a wrong body`(_ fault: Fault) async throws {
         var server = try await ValkeyServer(["--dbfilename", "dump.rdb"])
-        let engines = [engine(server), engine(server)]
+        let engines = try (0..<2).map { _ in try engine(server, patient: fault != .silence) }
         for _ in 0..<Effort.rounds(2, soaking: 40) {
             // The circuit closes again some time after a fault.
-            while try await sendAll(engines, after: nil) < Self.urls.count { try Task.checkCancellation() }
+            while try await sendAll(engines, after: nil) < Self.urls.count / 2 { try Task.checkCancellation() }
             switch fault {
             case .restart, .failover:
                 if fault == .failover { try await command(RESPCommand("SAVE"), to: server) }
