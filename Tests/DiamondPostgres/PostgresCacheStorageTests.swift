@@ -10,7 +10,8 @@ import Testing
 
 @Suite(
     "PostgresCacheStorage", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"),
-    .limit(minutes: 5)) struct PostgresCacheStorageTests
+    // Each test creates a database, which is slow when many do.
+    .serialized, .limit(minutes: 5)) struct PostgresCacheStorageTests
 {
     @Test(arguments: CacheStorageSuite.Check.all)
     func `it keeps the contract`(_ check: CacheStorageSuite.Check) async {

@@ -32,7 +32,9 @@ enum PostgresServer {
         let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
         let pool = try PostgresPool(address(), name: "test", size: 1)
         defer { pool.close() }
-        _ = try await pool.run(within: .seconds(30)) { (connection) throws(PostgresError) in
+        _ = try await pool.run(within: .seconds(60)) { (connection) throws(PostgresError) in
+            // Many tests create one at the same time.
+            _ = try connection.rows("SET statement_timeout = '1min'")
             try connection.runText("CREATE DATABASE \(name)")
         }
         return try variable("DIAMOND_POSTGRES").replacing("/postgres?", with: "/\(name)?")
