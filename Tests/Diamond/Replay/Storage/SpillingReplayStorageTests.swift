@@ -217,14 +217,14 @@ private final class PausingStorage: ReplayStorageWrapper {
         let storage = try spilling()
         remote.fault.withLock { $0 = .unreachable }
         let ids = [try await add(1, key: nil, to: storage), try await add(2, key: nil, to: storage)]
-        #expect(try await storage.apply(.discard, to: [ids[0], -99], isDryRun: false) == [.done(.discarded), .noJob])
+        #expect(try await storage.apply(.discard, to: [ids[0], -99], isDryRun: false) == [.done(.done), .noJob])
         remote.fault.withLock { $0 = .none }
         await waitUntilMoved(storage)
         #expect(try paths() == ["2"])
         let kept = try await add(3, key: nil, to: storage)
         let effects = try await storage.apply(.discard, to: [kept, ids[1]], isDryRun: false)
-        #expect(effects == [.done(.discarded), .done(.discarded)])
-        #expect(try storage.job(ids[1])?.state == .discarded)
+        #expect(effects == [.done(.done), .done(.done)])
+        #expect(try storage.job(ids[1])?.reason == .discarded)
     }
 
     @Test func `a spilled job that is held moves when it is released`() async throws {
