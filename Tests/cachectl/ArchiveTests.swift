@@ -151,7 +151,7 @@ import Testing
         let lines = outcome.text.split(separator: "\n").sorted()
         #expect(
             lines == [
-                "GET 200 application/json 27", "GET 200 application/json 27", "GET 200 image/png 4",
+                "GET 200 application/json 21", "GET 200 application/json 21", "GET 200 image/png 4",
             ], "\(outcome.errors)")
     }
 }
