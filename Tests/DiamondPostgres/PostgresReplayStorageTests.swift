@@ -246,7 +246,7 @@ import Testing
         let ids = try await PostgresPlace.add(1, keys: 1, to: storage)
         let pool = PostgresPool(place.address, size: 1)
         defer { pool.close() }
-        let (isBegun, isOver) = (Guarded(false), Guarded(false))
+        let (isBegun, isBusy, isOver) = (Guarded(false), Guarded(false), Guarded(false))
         async let other: Void = pool.transaction { (connection) throws(PostgresError) in
             _ = try connection.rows("UPDATE job SET turn = pg_current_xact_id()::text::bigint RETURNING id")
             isBegun.withLock { $0 = true }
@@ -254,8 +254,10 @@ import Testing
         }
         await untilTrue { isBegun.withLock { $0 } }
         async let busy: Void = storage.pool.run { (connection) throws(PostgresError) in
+            isBusy.withLock { $0 = true }
             _ = try connection.rows("SELECT pg_sleep(2.5)")
         }
+        await untilTrue { isBusy.withLock { $0 } }
         for _ in 0..<2 { #expect(try await storage.claim(1, ReplaySelection(), by: owner)?.jobs == []) }
         try await busy
         isOver.withLock { $0 = true }
