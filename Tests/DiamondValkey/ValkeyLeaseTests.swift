@@ -42,7 +42,7 @@ import Testing
         func answer(_ number: Int = .max) { answered.withLock { $0 = number } }
     }
 
-    /// The engine of one process. Its clock is slower than the machine's, which may be busy.
+    /// The engine of one process. Its clock is slower than the machine's, which may be busy: a lookup may take a second.
     private final class Process: Sendable {
         let engine: Engine
         private let clock = TestClock()
@@ -63,7 +63,7 @@ import Testing
             engine = Engine(configuration)
             ticker = Task { [clock] in
                 while true {
-                    try await Task.sleep(for: .milliseconds(4))
+                    try await Task.sleep(for: .milliseconds(20))
                     clock.advance(by: .milliseconds(1))
                 }
             }

@@ -175,7 +175,15 @@ final class RemoteCacheStorage: DirectCacheStorage {
 
     /// Takes a lease; `nil` if the server does not grant or refuse it in time. It suspends.
     func take(_ lease: CacheLease, for time: Duration) async -> Bool? {
-        await ask { (base) async throws(CacheError) in try await base.take(lease, for: time) }
+        let isAbandoned = Guarded(false)
+        let isTaken = await ask { (base) async throws(CacheError) in
+            let isTaken = try await base.take(lease, for: time)
+            // Too late: its process does not know that it has it.
+            if isTaken, isAbandoned.withLock({ $0 }) { try await base.end(lease) }
+            return isTaken
+        }
+        if isTaken == nil { isAbandoned.withLock { $0 = true } }
+        return isTaken
     }
 
     /// Whether any process has a lease; `false` also if the server does not answer in time. It suspends.
@@ -183,13 +191,10 @@ final class RemoteCacheStorage: DirectCacheStorage {
         await ask { (base) async throws(CacheError) in try await base.isTaken(lease) } ?? false
     }
 
-    /// Ends a lease, if the server can be reached. It suspends.
-    func end(_ lease: CacheLease) async {
-        await ask { (base) async throws(CacheError) in try await base.end(lease) }
-    }
+    /// Ends a lease, if the server can be reached, also while the circuit is open: no request waits for it.
+    func end(_ lease: CacheLease) async { try? await leasing?.end(lease) }
 
     // A failure is not reported: the request is sent, and its lookup or write reports a server that fails.
-    @discardableResult
     private func ask<Value: Sendable>(
         _ body: @escaping @Sendable (any LeasingCacheStorage) async throws(CacheError) -> Value
     ) async -> Value? {
