@@ -153,16 +153,16 @@ struct ServerTests {
     private func fill(_ kind: Kind) async throws -> String {
         if kind == .postgres { try await createDatabase() }
         let place = try kind == .valkey ? CachePlace.valkey(cache) : .postgres(PostgresAddress(queue))
-        var configuration = Engine.Configuration(store: nil, cache: place)
-        configuration.transport = StubTransport(headers: [.cacheControl: "max-age=60"])
-        let engine = Engine(configuration)
-        await untilTrue { (try? engine.cache?.totals()) != nil }
-        for path in ["a", "b", "c"] {
-            var request = Request("https://a.example/\(path)")
-            request.tags = ["letters", path]
-            _ = try await engine.send(request)
+        let storage = try #require(place.open)
+        let filled = try Cache(onServer: storage(), seal: nil)
+        // A slow server takes a write later.
+        while try filled.totals().entries < 3, !Task.isCancelled {
+            for path in ["a", "b", "c"] {
+                let entry = StoredEntry(url: "https://a.example/\(path)", tags: ["letters", path])
+                filled.store(try entry.cacheEntry(storedAt: .now, filled.rules))
+            }
+            await filled.flush()
         }
-        await engine.close()
         return kind == .valkey ? cache : queue
     }
 

@@ -40,7 +40,7 @@ struct Explain: AsyncParsableCommand {
         let cache = send ? try store.findCache(seal: try store.sealing.seal()) : try store.openCache()
         if let cache { try store.refuseLockedEntries(in: cache) }
         let request = try options.request()
-        let engine = Engine(try configuration(for: cache))
+        let engine = Engine(connecting: try configuration(for: cache))
         let explanation = await explain(request, by: engine)
         await engine.close()
         show(try explanation.get(), isOfRequest: true)

@@ -25,7 +25,7 @@ struct Import: AsyncParsableCommand {
     func run() async throws {
         let exchanges = try exchanges()
         let transport = ArchiveTransport()
-        let engine = Engine(try configuration(sendingBy: transport))
+        let engine = Engine(connecting: try configuration(sendingBy: transport))
         if let failure = engine.cacheFailure { throw failure }
         let stored = Mutex(0)
         let observation = engine.activity.observe { event in

@@ -100,7 +100,7 @@ struct ProxyCommand: AsyncParsableCommand {
         let file = try logFile()
         let reopening = file?.reopenAtHangup()
         defer { reopening?.cancel() }
-        let engine = Engine(try configuration(for: site))
+        let engine = Engine(connecting: try configuration(for: site))
         if let failure = engine.cacheFailure { throw failure }
         let proxy = ReverseProxy(
             site: site, engine: engine, log: AccessLog(isQuiet: quiet, isJSON: store.json, file: file),

@@ -35,7 +35,7 @@ struct Send: AsyncParsableCommand {
         // SIGPIPE of a closed output would end the program before the response is stored.
         signal(SIGPIPE, SIG_IGN)
         let request = try options.request()
-        let engine = Engine(try await configuration(for: request))
+        let engine = Engine(connecting: try await configuration(for: request))
         let observation = engine.activity.observe { event in
             switch event {
             case .cacheFailed(let reason): Output.note("cachectl: not cached: \(reason)")

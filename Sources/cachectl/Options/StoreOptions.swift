@@ -88,6 +88,16 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
+extension Engine {
+    /// Creates an engine, and waits until the server of its cache answers, if it has one: 2 seconds at most. A lookup
+    /// waits for 50 milliseconds only, so that the first one could be a miss.
+    convenience init(connecting configuration: Configuration) {
+        self.init(configuration)
+        guard let cache, cache.server != nil, let key = RequestKey(String(repeating: "0", count: 64)) else { return }
+        _ = try? cache.canonicalForm(of: key)
+    }
+}
+
 extension Engine.Configuration {
     /// Uses the disk capacity of the programs that fill a store.
     ///

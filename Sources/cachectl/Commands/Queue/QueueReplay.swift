@@ -81,7 +81,7 @@ struct QueueReplay: AsyncParsableCommand {
         // SIGPIPE of a closed output would end the program while requests are running.
         signal(SIGPIPE, SIG_IGN)
         let configuration = try await configuration()
-        let engine = Engine(configuration)
+        let engine = Engine(connecting: configuration)
         let messages = UniqueMessages()
         let result = await replay(with: engine, messages: messages)
         // If the queue cannot be written, the engine may never finish closing.
