@@ -219,14 +219,14 @@ import Testing
         #expect(try cachectl.queue().jobs() == before)
     }
 
-    @Test(arguments: ["queue", "engine"])
+    @Test(arguments: ["whole", "engine"])
     func `says that a hold prevents jobs from being sent, and names the command that ends it`(
         hold: String
     ) async throws {
         try await fill()
         _ = try await cachectl("queue", "hold", "--\(hold)", "--reason", "a quiet night")
         let plan = try await cachectl("queue", "replay", "--dry-run").masked
-        let title = hold == "queue" ? "the queue" : "the store's engines"
+        let title = hold == "whole" ? "the queue" : "the store's engines"
         let remedy = "'cachectl queue release --\(hold)' ends it"
         #expect(
             plan.hasPrefix(
