@@ -101,6 +101,29 @@ import Testing
         #expect(pool.count <= 2)
     }
 
+    @Test func `work is done by the connections that the server allows, if they are fewer than the pool wants`()
+        async throws
+    {
+        let role = "r" + UUID().uuidString.lowercased().replacing("-", with: "")
+        let administrator = try await pool()
+        defer { administrator.close() }
+        try await administrator.run { (connection) throws(PostgresError) in
+            try connection.runText("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1")
+        }
+        let pool = PostgresPool(try await PostgresServer.database("&user=\(role)"), size: 4)
+        defer { pool.close() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    try await pool.run(within: .seconds(60)) { (connection) throws(PostgresError) in
+                        _ = try connection.rows("SELECT pg_sleep(0.01)")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `a transaction whose connection ends before its commit is run again`() async throws {
         let pool = try await pool()
         defer { pool.close() }

@@ -24,6 +24,11 @@ package final class PostgresPool: Sendable {
         let work = Guarded<Work?>(nil)
 
         init(id: Int) { self.id = id }
+
+        func begin(_ work: Work) {
+            self.work.withLock { $0 = work }
+            isNeeded.signal()
+        }
     }
 
     private struct State {
@@ -33,11 +38,22 @@ package final class PostgresPool: Sendable {
         var lastID = 0
         /// The threads without work. The last one works first, so that the others end when there is little work.
         var idle: [Worker] = []
+        /// The threads that have a connection.
+        var connected: Set<Int> = []
         var line = FIFOQueue<Work>()
         /// The number of failed connections since the last good one.
         var failures = 0
         /// No thread connects before this time.
         var nextConnection = Uptime.min
+
+        /// Whether a thread without a connection takes work. After a failure, the others have it first: the server may
+        /// allow no more connections.
+        var mayConnect: Bool { connected.isEmpty || nextConnection <= .now }
+
+        /// Removes an idle thread that has a connection.
+        mutating func takeConnected() -> Worker? {
+            idle.lastIndex { connected.contains($0.id) }.map { idle.remove(at: $0) }
+        }
     }
 
     package let address: PostgresAddress
@@ -214,8 +230,9 @@ package final class PostgresPool: Sendable {
         enum Place { case closed, line, idle(Worker), new(Worker) }
         let place = state.withLock { state -> Place in
             if state.isClosed { return .closed }
-            if let worker = state.idle.popLast() { return .idle(worker) }
-            guard state.count < size else {
+            if let worker = state.takeConnected() { return .idle(worker) }
+            if state.mayConnect, let worker = state.idle.popLast() { return .idle(worker) }
+            guard state.count < size, state.mayConnect else {
                 state.line.append(work)
                 return .line
             }
@@ -226,9 +243,7 @@ package final class PostgresPool: Sendable {
         switch place {
         case .closed: work.run(.failure(Self.closed))
         case .line: return true
-        case .idle(let worker):
-            worker.work.withLock { $0 = work }
-            worker.isNeeded.signal()
+        case .idle(let worker): worker.begin(work)
         case .new(let worker): start(worker, with: work)
         }
         return false
@@ -242,7 +257,7 @@ package final class PostgresPool: Sendable {
             var next: Work? = work
             while let work = next {
                 if let self {
-                    self.run(work, on: &connection, lastUse: lastUse)
+                    self.run(work, on: &connection, of: worker, lastUse: lastUse)
                 } else {
                     work.run(.failure(Self.closed))
                 }
@@ -274,7 +289,9 @@ package final class PostgresPool: Sendable {
     /// Takes work from the line, or notes that the thread is free.
     private func takeOrRest(_ worker: Worker) -> (Work?, isOver: Bool) {
         state.withLock { state in
-            if let work = state.line.popFirst() { return (work, false) }
+            if state.connected.contains(worker.id) || state.mayConnect, let work = state.line.popFirst() {
+                return (work, false)
+            }
             guard !state.isClosed else {
                 state.count -= 1
                 return (nil, true)
@@ -291,6 +308,7 @@ package final class PostgresPool: Sendable {
         state.withLock { state in
             guard let index = state.idle.firstIndex(where: { $0.id == worker.id }) else { return false }
             state.idle.remove(at: index)
+            state.connected.remove(worker.id)
             state.count -= 1
             return true
         }
@@ -298,18 +316,40 @@ package final class PostgresPool: Sendable {
 
     // MARK: The connection of a thread
 
-    private func run(_ work: Work, on connection: inout PostgresConnection?, lastUse: Uptime) {
+    private func run(_ work: Work, on connection: inout PostgresConnection?, of worker: Worker, lastUse: Uptime) {
         guard work.deadline > .now else { return work.run(.failure(Self.busy(address))) }
         do throws(PostgresError) {
             let open = try usable(connection, lastUse: lastUse, before: work.deadline)
             connection = open
+            state.withLock { _ = $0.connected.insert(worker.id) }
             open.limit(until: work.deadline)
             work.run(.success(open))
-            if !open.isUsable { connection = nil }
+            if !open.isUsable { drop(&connection, of: worker) }
         } catch {
-            connection = nil
+            drop(&connection, of: worker)
+            if passOn(work, after: error) { return }
             work.run(.failure(error))
         }
+    }
+
+    /// Lets another thread, or a later connection, do work for which there was no connection.
+    private func passOn(_ work: Work, after error: PostgresError) -> Bool {
+        let (isPassedOn, worker) = state.withLock { state -> (Bool, Worker?) in
+            // Another password does not come by itself.
+            guard error.code == .unreachable, state.nextConnection < work.deadline, !state.isClosed else {
+                return (false, nil)
+            }
+            let worker = state.takeConnected()
+            if worker == nil { state.line.append(work) }
+            return (true, worker)
+        }
+        worker?.begin(work)
+        return isPassedOn
+    }
+
+    private func drop(_ connection: inout PostgresConnection?, of worker: Worker) {
+        connection = nil
+        state.withLock { _ = $0.connected.remove(worker.id) }
     }
 
     /// Returns the connection if it is still good, otherwise a new one.
@@ -317,29 +357,23 @@ package final class PostgresPool: Sendable {
         _ connection: PostgresConnection?, lastUse: Uptime, before deadline: Uptime
     ) throws(PostgresError) -> PostgresConnection {
         if let connection, connection.isOpen, isGood(connection, lastUse: lastUse) { return connection }
-        while true {
-            let wait = state.withLock { $0.nextConnection }.milliseconds(since: .now)
-            let left = deadline.milliseconds(since: .now)
-            if wait > 0 { usleep(UInt32(clamping: min(wait, left) * 1000)) }
-            do throws(PostgresError) {
-                let connection = try PostgresConnection(address, name: name)
-                state.withLock { state in
-                    state.failures = 0
-                    state.made += 1
-                }
-                return connection
-            } catch {
-                let delay = state.withLock { state in
-                    let delay = Self.backoff.delay(state.failures, draw: draw())
-                    state.failures += 1
-                    state.nextConnection = .now + delay.milliseconds
-                    return delay.milliseconds
-                }
-                // Another password does not come by itself.
-                guard error.code == .unreachable, .now + delay < deadline, !state.withLock({ $0.isClosed }) else {
-                    throw error
-                }
+        let wait = state.withLock { $0.nextConnection }.milliseconds(since: .now)
+        let left = deadline.milliseconds(since: .now)
+        if wait > 0 { usleep(UInt32(clamping: min(wait, left) * 1000)) }
+        do throws(PostgresError) {
+            let connection = try PostgresConnection(address, name: name)
+            state.withLock { state in
+                state.failures = 0
+                state.made += 1
             }
+            return connection
+        } catch {
+            state.withLock { state in
+                let delay = Self.backoff.delay(state.failures, draw: draw())
+                state.failures += 1
+                state.nextConnection = .now + delay.milliseconds
+            }
+            throw error
         }
     }
 
