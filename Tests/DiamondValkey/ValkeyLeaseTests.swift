@@ -42,7 +42,7 @@ import Testing
         func answer(_ number: Int = .max) { answered.withLock { $0 = number } }
     }
 
-    /// The engine of one process. Its clock is slower than the machine's, which may be busy: a lookup may take a second.
+    /// The engine of one process. Its clock is slower than the machine's, which may be busy: a lookup may take half a second.
     private final class Process: Sendable {
         let engine: Engine
         private let clock = TestClock()
@@ -63,7 +63,7 @@ import Testing
             engine = Engine(configuration)
             ticker = Task { [clock] in
                 while true {
-                    try await Task.sleep(for: .milliseconds(20))
+                    try await Task.sleep(for: .milliseconds(10))
                     clock.advance(by: .milliseconds(1))
                 }
             }
@@ -74,6 +74,13 @@ import Testing
         func send(_ request: Request) -> Task<Response, any Error> {
             Task { [engine] in try await engine.send(request) }
         }
+    }
+
+    /// Waits until some requests have arrived, before a lease would expire.
+    private func expect(_ count: Int, at origin: Origin) async {
+        let start = ContinuousClock.now
+        await untilTrue { origin.count == count }
+        #expect(ContinuousClock.now - start < .seconds(4))
     }
 
     /// Waits until a process has a lease, and returns its key.
@@ -123,7 +130,7 @@ import Testing
         #expect(origin.count == 1)
         first.cancel()
         await #expect(throws: ConnectionError.self) { try await first.value }
-        await untilTrue { origin.count == 2 }
+        await expect(2, at: origin)
         origin.answer()
         #expect(try await second.value.text == "2")
         for process in [one, other] { await process.engine.close() }
@@ -143,7 +150,7 @@ import Testing
         let second = other.send(origin.request)
         // As if its time were up: the first request has no answer yet.
         _ = try await client.run([ValkeyCall(script: "return redis.call('PEXPIRE', KEYS[1], 1)", keys: [key])])
-        await untilTrue { origin.count == 2 }
+        await expect(2, at: origin)
         origin.answer()
         #expect(try await first.value.source == .network)
         #expect(try await second.value.source == .network)
@@ -159,7 +166,7 @@ import Testing
         for process in processes { _ = try await process.send(origin.request).value }
         let tasks = processes.map { $0.send(origin.request) }
         // Neither has an answer before both are sent.
-        await untilTrue { origin.count == 4 }
+        await expect(4, at: origin)
         origin.answer()
         for task in tasks { _ = try await task.value }
         for process in processes { await process.engine.close() }
@@ -174,7 +181,7 @@ import Testing
             request.headers[.userAgent] = name
             return process.send(request)
         }
-        await untilTrue { origin.count == 2 }
+        await expect(2, at: origin)
         origin.answer()
         for task in tasks { _ = try await task.value }
         for process in processes { await process.engine.close() }
@@ -192,7 +199,7 @@ import Testing
             let second = other.send(origin.request)
             await untilTrue { origin.count == 1 }
             if stalls { await server.pause() } else { await server.end() }
-            await untilTrue { origin.count == 2 }
+            await expect(2, at: origin)
             origin.answer()
             #expect(try await first.value.source == .network)
             #expect(try await second.value.source == .network)

@@ -1,6 +1,8 @@
 #if Valkey
 import DiamondTestSupport
 import Foundation
+import NIOCore
+import NIOPosix
 
 @testable import DiamondValkey
 
@@ -22,6 +24,14 @@ final class ValkeyServer: Sendable {
         let modes = ["--port", "0", "--save", "", "--appendonly", "no"]
         process = try ChildProcess(try Self.executable(), files + modes + options, output: .null, errors: .null)
         await untilTrue { FileManager.default.fileExists(atPath: "\(folder.url.path)/socket") }
+        // The file is there before the server listens.
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var channel: (any Channel)?
+        while channel == nil {
+            try Task.checkCancellation()
+            channel = try? await bootstrap.connect(unixDomainSocketPath: "\(folder.url.path)/socket").get()
+        }
+        try await channel?.close()
     }
 
     deinit {
