@@ -13,7 +13,7 @@ import Testing
         let parts = try String(contentsOf: root.appending(path: article), encoding: .utf8).components(
             separatedBy: "```")
         let blocks = parts.filter { $0.hasPrefix("swift\n") }
-        #expect(blocks.count == 2)
+        #expect(blocks.count == 3)
         for line in blocks.joined().split(separator: "\n").dropFirst() {
             #expect(compiled.contains(line), "\(line)")
         }
@@ -24,9 +24,13 @@ import Testing
         let address = try PostgresAddress("postgresql://queue@db.example.com/app?sslmode=verify-full")
         let storage = try await PostgresReplayStorage(address)
         let queue = ReplayQueue(storage: storage)
+        let server = try await PostgresReplayStorage(address, requiresServer: false)
+        let spill = Store(directory: URL(filePath: "/var/lib/app/spill"))
+        var configuration = Engine.Configuration(cache: .postgres(address))
+        configuration.queueStorage = try SpillingReplayStorage(server, spillingInto: spill)
         let cache = Engine.Configuration(cache: .postgres(address, capacity: 4 << 30))
         let engine = Engine(cache)
-        _ = (queue, engine)
+        _ = (queue, engine, configuration)
     }
 }
 #endif

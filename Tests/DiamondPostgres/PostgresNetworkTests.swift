@@ -112,6 +112,21 @@ import Testing
         #expect(claim.id == ids[0])
     }
 
+    @Test func `a queue whose server is away at the start keeps jobs in a file until it is there`() async throws {
+        let files = TemporaryStore()
+        relay.follow { _, _ in 0 }
+        let server = try await PostgresReplayStorage(place.address, requiresServer: false)
+        let storage = try SpillingReplayStorage(server, spillingInto: files.store)
+        let entry = ReplayEntry([try PostgresPlace.draft("a")], maximumCount: 10)
+        let id = try #require(try await storage.enqueue(entry, isWanted: nil).ids.first ?? nil)
+        #expect(id < 0 && storage.isSpilling)
+        #expect(throws: ReplayError.self) { try server.counts() }
+        relay.follow(nil)
+        await untilTrue { !storage.isSpilling }
+        #expect(try server.counts()[.ready] == 1)
+        #expect(try storage.job(id)?.url.hasSuffix("/a") == true)
+    }
+
     // MARK: Connections
 
     @Test func `a pool that is exhausted for a while loses and repeats nothing`() async throws {

@@ -19,37 +19,57 @@ struct PostgresMigration: Sendable {
 
     /// Runs the missing migrations, while no other process does. All of them are one transaction.
     ///
-    /// - Parameter create: whether the tables are created if they are missing.
+    /// - Parameters:
+    ///   - create: whether the tables are created if they are missing.
+    ///   - limit: the limit for the time until the server answers.
     /// - Throws: ``PostgresError``: `newerSchema` if a newer version of this package has written the tables,
     ///   `missingSchema` if they are missing and not created.
-    func run(on pool: PostgresPool, create: Bool = true) async throws(PostgresError) {
-        let current = try await pool.run(within: .seconds(20)) { (connection) throws(PostgresError) in
-            try version(on: connection)
+    func run(
+        on pool: PostgresPool, create: Bool = true, within limit: Duration = .seconds(20)
+    ) async throws(PostgresError) {
+        let isMissing = try await pool.run(within: limit) { (connection) throws(PostgresError) in
+            try self.isNeeded(on: connection, create: create)
         }
-        guard current != scripts.count else { return }
+        guard isMissing else { return }
+        try await pool.transaction(within: .seconds(600)) { (connection) throws(PostgresError) in
+            try migrate(connection)
+        }
+    }
+
+    /// Does the same on a connection.
+    func run(on connection: PostgresConnection, create: Bool) throws(PostgresError) {
+        connection.limit(until: .now + 600_000)
+        guard try isNeeded(on: connection, create: create) else { return }
+        try connection.transaction { (connection) throws(PostgresError) in try migrate(connection) }
+    }
+
+    private func isNeeded(on connection: PostgresConnection, create: Bool) throws(PostgresError) -> Bool {
+        let current = try version(on: connection)
         guard current > 0 || create else {
             throw PostgresError(
-                .missingSchema, "there is no \(subject) at \(pool.address): add to it, or use another database")
+                .missingSchema, "there is no \(subject) at \(connection.name): add to it, or use another database")
         }
-        try await pool.transaction(within: .seconds(600)) { (connection) throws(PostgresError) in
-            try connection.run("SET LOCAL statement_timeout = '10min'")
-            try connection.run("SET LOCAL lock_timeout = '10min'")
-            try connection.run("SELECT pg_advisory_xact_lock(\(Int64(PostgresJobs.Lock.schema.rawValue))::int, 0)")
-            let version = try version(on: connection)
-            guard version <= scripts.count else {
-                throw PostgresError(
-                    .newerSchema,
-                    "the \(subject) at \(connection.name) has version \(version), and this program knows "
-                        + "\(scripts.count): update this program")
-            }
-            if version == 0 {
-                try connection.run("CREATE SCHEMA IF NOT EXISTS diamond")
-                try connection.run("CREATE TABLE \(table) (number bigint NOT NULL)")
-                try connection.run("INSERT INTO \(table) VALUES (0)")
-            }
-            for script in scripts[version...] { try connection.runScript(script) }
-            try connection.run("UPDATE \(table) SET number = \(scripts.count)")
+        return current != scripts.count
+    }
+
+    private func migrate(_ connection: PostgresConnection) throws(PostgresError) {
+        try connection.run("SET LOCAL statement_timeout = '10min'")
+        try connection.run("SET LOCAL lock_timeout = '10min'")
+        try connection.run("SELECT pg_advisory_xact_lock(\(Int64(PostgresJobs.Lock.schema.rawValue))::int, 0)")
+        let version = try version(on: connection)
+        guard version <= scripts.count else {
+            throw PostgresError(
+                .newerSchema,
+                "the \(subject) at \(connection.name) has version \(version), and this program knows "
+                    + "\(scripts.count): update this program")
         }
+        if version == 0 {
+            try connection.run("CREATE SCHEMA IF NOT EXISTS diamond")
+            try connection.run("CREATE TABLE \(table) (number bigint NOT NULL)")
+            try connection.run("INSERT INTO \(table) VALUES (0)")
+        }
+        for script in scripts[version...] { try connection.runScript(script) }
+        try connection.run("UPDATE \(table) SET number = \(scripts.count)")
     }
 
     private func version(on connection: PostgresConnection) throws(PostgresError) -> Int {

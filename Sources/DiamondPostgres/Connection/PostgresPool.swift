@@ -60,6 +60,7 @@ package final class PostgresPool: Sendable {
     private let name: String
     private let size: Int
     private let draw: @Sendable () -> Double
+    private let prepare: @Sendable (PostgresConnection) throws(PostgresError) -> Void
     private let state = Guarded(State())
 
     /// The time after which an idle connection is checked by a round trip before it is used.
@@ -72,14 +73,17 @@ package final class PostgresPool: Sendable {
     ///   - name: what the connections are for, shown in `pg_stat_activity`.
     ///   - size: the largest number of connections.
     ///   - draw: returns a random number from 0 up to 1, for the waits between failed connections.
+    ///   - prepare: called with each new connection. What it throws is the error of the work.
     package init(
         _ address: PostgresAddress, name: String = "queue", size: Int = 4,
-        draw: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+        draw: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        prepare: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Void = { _ in }
     ) {
         self.address = address
         self.name = name
         self.size = max(1, size)
         self.draw = draw
+        self.prepare = prepare
     }
 
     deinit { close() }
@@ -362,6 +366,7 @@ package final class PostgresPool: Sendable {
         if wait > 0 { usleep(UInt32(clamping: min(wait, left) * 1000)) }
         do throws(PostgresError) {
             let connection = try PostgresConnection(address, name: name)
+            try prepare(connection)
             state.withLock { state in
                 state.failures = 0
                 state.made += 1

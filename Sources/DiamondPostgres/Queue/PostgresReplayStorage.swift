@@ -35,21 +35,34 @@ public final class PostgresReplayStorage: ReplayStorage {
     ///   - address: the server and the database. The user needs the right to create a schema the first time.
     ///   - connections: the largest number of connections for the work; 4 by default. Two more watch the queue and prove
     ///     that this process is alive, if it sends jobs.
+    ///   - requiresServer: whether the server has to be there now; `true` by default. Otherwise this waits for it for 2
+    ///     seconds. The tables are looked at when it can be reached, and calls throw `unreachable` until then.
     /// - Throws: ``Diamond/ReplayError``: `newerStore` if a newer version of this package has written the tables,
-    ///   `unreachable` if the server cannot be reached.
-    public convenience init(_ address: PostgresAddress, connections: Int = 4) async throws(ReplayError) {
-        try await self.init(address, connections: connections, lead: { 0 })
+    ///   `unreachable` if the server is required, and cannot be reached for 20 seconds.
+    public convenience init(
+        _ address: PostgresAddress, connections: Int = 4, requiresServer: Bool = true
+    ) async throws(ReplayError) {
+        try await self.init(address, connections: connections, requiresServer: requiresServer, lead: { 0 })
     }
 
     /// - Parameters:
     ///   - create: whether the tables are created if they are missing. Otherwise, that is the error `noStore`.
     ///   - lead: returns the milliseconds that are added to the server's time, for tests.
     package init(
-        _ address: PostgresAddress, connections: Int = 4, create: Bool = true,
+        _ address: PostgresAddress, connections: Int = 4, requiresServer: Bool = true, create: Bool = true,
         lead: @escaping @Sendable () -> Int64 = { 0 }
     ) async throws(ReplayError) {
-        pool = PostgresPool(address, size: connections)
-        clock = PostgresClock(lead: lead)
+        let clock = PostgresClock(lead: lead)
+        self.clock = clock
+        let isUnknown = Guarded(false)
+        pool = PostgresPool(
+            address, size: connections,
+            prepare: { (connection) throws(PostgresError) in
+                guard isUnknown.withLock({ $0 }) else { return }
+                try PostgresMigration.queue.run(on: connection, create: create)
+                try clock.set(from: connection)
+                isUnknown.withLock { $0 = false }
+            })
         // A hint: those that miss it poll.
         notifier = PostgresNotifier(every: .milliseconds(50)) { [pool] in
             _ = try? await pool.run(within: .seconds(2)) { (connection) throws(PostgresError) in
@@ -58,11 +71,15 @@ public final class PostgresReplayStorage: ReplayStorage {
             return true
         }
         do throws(PostgresError) {
-            try await PostgresMigration.queue.run(on: pool, create: create)
+            let limit = Duration.seconds(requiresServer ? 20 : 2)
+            try await PostgresMigration.queue.run(on: pool, create: create, within: limit)
             try await clock.set(from: pool)
         } catch {
-            pool.close()
-            throw ReplayError(error)
+            guard !requiresServer, [.unreachable, .late, .busy].contains(error.code) else {
+                pool.close()
+                throw ReplayError(error)
+            }
+            isUnknown.withLock { $0 = true }
         }
     }
 
@@ -164,8 +181,9 @@ extension ReplayError {
 /// The server's time is computed from this machine's time since its start, so that setting its wall clock changes nothing.
 final class PostgresClock: Sendable {
     private struct State {
-        /// The server's time at the start of this machine, in milliseconds.
-        var zero: Int64 = 0
+        /// The server's time at the start of this machine, in milliseconds. Before it is known, by this machine's wall clock.
+        var zero = WallTime.now.rawValue - Uptime.now.rawValue
+        var isSet = false
         var nextSetting = Uptime.min
         var latest = QueueTime.min
     }
@@ -190,13 +208,17 @@ final class PostgresClock: Sendable {
     }
 
     func set(from pool: PostgresPool) async throws(PostgresError) {
-        let zero = try await pool.run { (connection) throws(PostgresError) in
-            let before = Uptime.now
-            let time = try connection.rows("SELECT \(self.sql) AS now").first?.int64("now") ?? 0
-            return time - self.lead() - (before.rawValue + Uptime.now.rawValue) / 2
-        }
+        try await pool.run { (connection) throws(PostgresError) in try self.set(from: connection) }
+    }
+
+    func set(from connection: PostgresConnection) throws(PostgresError) {
+        let before = Uptime.now
+        let time = try connection.rows("SELECT \(sql) AS now").first?.int64("now") ?? 0
+        let zero = time - lead() - (before.rawValue + Uptime.now.rawValue) / 2
         state.withLock { state in
             state.zero = zero
+            if !state.isSet { state.latest = .min }
+            state.isSet = true
             state.nextSetting = .now + Self.settingTime
         }
     }

@@ -89,6 +89,9 @@ extension Engine {
         public var cookies: CookieJar?
         /// The observers of the engine's events, from the opening of the cache on. See <doc:WatchingActivity>.
         public var observers: [any ActivityObserver] = []
+        /// The storage of the queue's jobs, which no other queue of the process uses; `nil`, the default, for the file of
+        /// ``store``.
+        public var queueStorage: (any ReplayStorage)?
         /// The limits of single lanes; a lane that is not named has the engine's width.
         public var lanes: [Lane: LaneLimits] = [:]
         /// The executor for callbacks that name none; ``CallbackExecutor/platform`` by default: the main thread on
@@ -107,8 +110,6 @@ extension Engine {
         var replayHandlers: [ExactText: ReplayHandlers.Handler] = [:]
         /// The function that is called at the points of the engine's own replayer at which a test may end the process.
         package var replayPass: @Sendable (ReplayFaultPoint) -> Void = { _ in }
-        /// The queue's storage, which no other queue uses; `nil`, the default, for the file of ``store``.
-        package var queueStorage: (any ReplayStorage)?
         /// The settings of a gateway; `nil`, the default, for the engine of an app.
         package var gateway: Gateway?
         /// Draws a number from 0 up to 1, for random delays.

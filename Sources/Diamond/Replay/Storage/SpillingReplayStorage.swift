@@ -64,6 +64,20 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         if !isEmpty { startMoving() }
     }
 
+    /// Creates a storage whose local one is the file `replay.sqlite` of a store.
+    ///
+    /// - Parameters:
+    ///   - remote: the storage of all processes.
+    ///   - store: the directory of the spilled jobs. No engine has the same one: it would send them.
+    ///   - seal: the seal of the spilled jobs; `nil`, the default, for none.
+    /// - Throws: ``ReplayError`` if the file cannot be opened or read.
+    public convenience init(
+        _ remote: any ReplayStorage, spillingInto store: Store, seal: (any CacheSeal)? = nil
+    ) throws(ReplayError) {
+        let local = try SQLiteReplayStorage(store, seal: seal, clock: .system, create: true, seals: true)
+        try self.init(remote, spillingInto: local)
+    }
+
     deinit { state.withLock { $0.drain }?.cancel() }
 
     /// The server's storage.
