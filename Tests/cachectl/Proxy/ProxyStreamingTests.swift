@@ -38,7 +38,7 @@ import Testing
                     for _ in 0..<(size >> 20) { guard connection.read(1 << 20) != nil else { return } }
                     connection.write("HTTP/1.1 204 No Content\r\n\r\n")
                 } else {
-                    connection.write("HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Length: \(size)\r\n\r\n")
+                    connection.write("HTTP/1.1 200 OK\r\nCache-Control: max-age=900\r\nContent-Length: \(size)\r\n\r\n")
                     for _ in 0..<(size >> 20) { guard connection.write(piece) else { return } }
                 }
             }
