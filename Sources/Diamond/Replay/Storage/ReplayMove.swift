@@ -58,6 +58,8 @@ package struct ReplayMove: Sendable {
     let maximumCount: Int
     /// Whether jobs that are held themselves are moved, too.
     let includesHeld: Bool
+    /// The last job that is moved; by default all are, also those that are added meanwhile.
+    var end = ReplayJob.ID.max
     /// Whether the jobs of a note may still be about to be added to the source. The note stays then.
     private let isBeingAdded: (@Sendable (ReplayHold) -> Bool)?
 
@@ -196,9 +198,9 @@ package struct ReplayMove: Sendable {
         while true {
             let jobs = try source.jobs(filter, after: last, limit: Self.batchSize)
             let noted = Set(try batches().flatMap(\.ids))
-            let free = jobs.prefix { !noted.contains($0.id) }
-            guard let end = free.last else { return nil }
-            last = end.id
+            let free = jobs.prefix { $0.id <= end && !noted.contains($0.id) }
+            guard let newest = free.last else { return nil }
+            last = newest.id
             let ids = free.filter { job in
                 (includesHeld || !(job.state == .held && job.reason == .held))
                     && !(job.orderingKey.map { blocked.contains(ExactText($0)) } ?? false)

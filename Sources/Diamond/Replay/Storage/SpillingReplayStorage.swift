@@ -177,7 +177,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
             guard state.drain == nil else { return }
             // Detached, so that it has no task-local values of a caller.
             state.drain = Task.detached { [weak self, pause, clock] in
-                while let self, await !self.hasMovedAll() {
+                while await self?.hasMovedAll() == false {
                     guard (try? await clock.sleep(for: pause)) != nil else { return }
                 }
             }
@@ -207,12 +207,17 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         return endSpill { $0.adding == 0 && $0.waiting != nil }
     }
 
+    /// Moves the jobs that are there now.
+    ///
     /// - Returns: the number of moved jobs; `nil` if not all could be moved.
     private func move() async -> Int? {
-        let move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false) { [weak self] note in
+        var move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false) { [weak self] note in
             self?.state.withLock { $0.notes.contains(note) } ?? false
         }
-        guard let result = try? await alone({ () throws(ReplayError) in try await move.run() }) else { return nil }
+        guard let end = try? local.lastID() else { return nil }
+        move.end = end
+        let result = try? await alone { [move] () throws(ReplayError) in try await move.run() }
+        guard let result else { return nil }
         state.withLock { state in
             if state.moved.count > 100_000 { state.moved = [:] }
             state.moved.merge(result.moved) { $1 }

@@ -80,7 +80,7 @@ private final class PausingStorage: ReplayStorageWrapper {
         var request = Request("http://api.test/\(number)", method: .put)
         request.replay = ReplayPolicy(.durable, orderingKey: key)
         let added = try await storage.enqueue(
-            ReplayEntry([try ReplayDraft(request)], maximumCount: 100), isWanted: nil)
+            ReplayEntry([try ReplayDraft(request)], maximumCount: 10_000), isWanted: nil)
         return try #require(added.ids[0])
     }
 
