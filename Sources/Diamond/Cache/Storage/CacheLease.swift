@@ -22,7 +22,9 @@ public struct CacheLease: Hashable, Sendable {
 public protocol LeasingCacheStorage: CacheStorage {
     /// Takes a lease, unless a process has one with the same key and name.
     ///
-    /// - Parameter time: the time after which the storage ends the lease, if its process does not.
+    /// - Parameters:
+    ///   - lease: the lease.
+    ///   - time: the time after which the storage ends it, if its process does not.
     /// - Returns: whether the lease was taken.
     func take(_ lease: CacheLease, for time: Duration) async throws(CacheError) -> Bool
 
