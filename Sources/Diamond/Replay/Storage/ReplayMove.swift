@@ -173,7 +173,9 @@ package struct ReplayMove: Sendable {
     private func interrupted(besides me: ReplayOwnerRecord.ID) async throws(ReplayError) -> [Batch] {
         let living = Set(try await source.owners().filter { !$0.isDead && $0.id != me }.map(\.id))
         let batches = try batches()
-        guard !batches.contains(where: { $0.mover.map(living.contains) ?? false }) else {
+        // Nobody sends the jobs of a spill: an owner is about to move them, or does.
+        let isSpill = isBeingAdded != nil
+        guard !batches.contains(where: { $0.mover.map(living.contains) ?? false }), !isSpill || living.isEmpty else {
             throw ReplayError(.busy, "\(source.name): another program moves its jobs: wait until it has ended")
         }
         return batches.filter { isBeingAdded?($0.hold) != true }
