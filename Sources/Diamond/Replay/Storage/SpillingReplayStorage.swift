@@ -355,7 +355,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
 }
 
 extension ReplayEdit {
-    /// The same for the job of another storage.
+    /// Returns the edit for the same job under its id in another storage.
     fileprivate func of(_ id: ReplayJob.ID) -> Self {
         ReplayEdit(id: id, draft: draft, maximumCount: maximumCount, old: old, rules: rules)
     }
