@@ -116,10 +116,11 @@ extension ReplayStorageSuite.Check {
         },
         Self("a claim with an old token neither begins nor ends a job") { run in
             let id = try await run.add(run.draft(.put))[0]
-            let one = try await run.owner(lease: 1_000)
+            // Long leases, because on a server real time passes, too.
+            let one = try await run.owner(lease: 60_000)
             let old = try await run.claimOne(by: one)
             try await run.begin(old, by: one)
-            try await run.place.advance(by: .seconds(2))
+            try await run.place.advance(by: .seconds(61))
             let other = try await run.place.open()
             let two = try await run.owner(in: other)
             let rescue = try await other.rescue(try await other.owners().filter(\.isDead), by: two)
@@ -265,9 +266,9 @@ extension ReplayStorageSuite.Check {
                 let id = try await run.add(run.draft(.put))[0]
                 for _ in 0..<3 {
                     let owner = try await run.owner(lease: 60_000)
-                    _ = try await run.storage.renew(owner, lease: 1_000, isSuspended: isSuspended)
+                    _ = try await run.storage.renew(owner, lease: 60_000, isSuspended: isSuspended)
                     try await run.begin(run.claimOne(by: owner), by: owner)
-                    try await run.place.advance(by: .seconds(2))
+                    try await run.place.advance(by: .seconds(61))
                     let me = try await run.owner()
                     _ = try await run.storage.rescue(try await run.storage.owners().filter(\.isDead), by: me)
                     try await run.storage.unregister(me)
