@@ -36,7 +36,9 @@ struct Row: Sendable {
     /// Returns the figure, with notes.
     let measure: @Sendable () async throws -> (value: Double, notes: [String])
 
-    static let all = ValkeyHits.rows + [ValkeyPeer.row] + PostgresBatches.rows + PostgresPeer.rows
+    static let all =
+        ValkeyHits.rows + [ValkeyPeer.row] + PostgresBatches.rows + PostgresPeer.rows + [PostgresBacklog.row]
+        + PostgresSnapshot.rows
 
     /// Measures and prints.
     ///

@@ -17,14 +17,17 @@ struct PostgresDatabase {
     private static func run(_ statement: String, on url: String) async throws {
         let pool = try PostgresPool(PostgresAddress(url), size: 1)
         defer { pool.close() }
-        try await pool.run(within: .seconds(60)) { (connection) throws(PostgresError) in
+        try await pool.run(within: .seconds(3_600)) { (connection) throws(PostgresError) in
             try connection.run("SET statement_timeout = 0")
             try connection.runText(statement)
         }
     }
 
+    /// Runs statements, however long they take.
+    func run(_ statements: String) async throws { try await Self.run(statements, on: url) }
+
     /// Gives the planner of the server its statistics, as the autovacuum does after a while.
-    func analyze() async throws { try await Self.run("ANALYZE", on: url) }
+    func analyze() async throws { try await run("ANALYZE") }
 
     func storage() async throws -> PostgresReplayStorage {
         try await PostgresReplayStorage(PostgresAddress(url))
