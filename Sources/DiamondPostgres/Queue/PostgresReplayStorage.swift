@@ -37,7 +37,7 @@ public final class PostgresReplayStorage: ReplayStorage {
     ///     that this process is alive, if it sends jobs.
     ///   - requiresServer: whether the server has to be there now; `true` by default. Otherwise this waits for it for 2
     ///     seconds. The tables are looked at when it can be reached, and calls throw `unreachable` until then.
-    /// - Throws: ``Diamond/ReplayError``: `newerStore` if a newer version of this package has written the tables,
+    /// - Throws: `ReplayError`: `newerStore` if a newer version of this package has written the tables,
     ///   `unreachable` if the server is required, and cannot be reached for 20 seconds.
     public convenience init(
         _ address: PostgresAddress, connections: Int = 4, requiresServer: Bool = true

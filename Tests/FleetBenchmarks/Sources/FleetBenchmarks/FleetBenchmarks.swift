@@ -38,7 +38,7 @@ struct Row: Sendable {
 
     static let all =
         ValkeyHits.rows + [ValkeyPeer.row] + PostgresBatches.rows + PostgresPeer.rows + [PostgresBacklog.row]
-        + PostgresSnapshot.rows
+        + PostgresSnapshot.rows + [PostgresRecovery.row]
 
     /// Measures and prints.
     ///

@@ -14,7 +14,7 @@ struct PostgresDatabase {
         try await Self.run("CREATE DATABASE \(name)", on: server)
     }
 
-    private static func run(_ statement: String, on url: String) async throws {
+    static func run(_ statement: String, on url: String) async throws {
         let pool = try PostgresPool(PostgresAddress(url), size: 1)
         defer { pool.close() }
         try await pool.run(within: .seconds(3_600)) { (connection) throws(PostgresError) in
