@@ -30,7 +30,7 @@ import Testing
                 column.some(1).map { Change(column: column, isOfQueue: isOfQueue, value: $0) }
             }
         }
-        return known + (Effort.isSoaking ? all : (0..<6).map { _ in all[random.below(all.count)] })
+        return known + all.shuffled(using: &random).prefix(Effort.rounds(6, soaking: all.count))
     }()
 
     private static let commands = [
