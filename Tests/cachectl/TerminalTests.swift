@@ -49,6 +49,17 @@ import Testing
         #expect(commands.count > 30)
     }
 
+    @Test func `has no group of options in another group, which debug builds read four times as often`() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/cachectl/Options")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.count > 10)
+        for name in names {
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            #expect(!text.contains("@OptionGroup"), "\(name)")
+        }
+    }
+
     private static func isTitle(_ line: Substring) -> Bool { line.wholeMatch(of: /[A-Z ]+:?/) != nil }
 
     /// Returns the lines below the titles in capitals, such as `EXIT CODES`.

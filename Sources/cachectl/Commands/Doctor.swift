@@ -18,9 +18,21 @@ struct Doctor: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var place: PlaceOptions
-    @OptionGroup var cacheServer: CacheServerOption
+    @Option(help: .store, completion: .directory)
+    var store: String?
+
+    @Option(help: .app)
+    var app: String?
+
+    @Flag(help: .json)
+    var json = false
+
+    @OptionGroup var cacheServer: ServerOption<CacheServer>
     @OptionGroup var queueServer: QueueServerOption
+
+    private var place: StoreChoice { StoreChoice(store: store, app: app) }
+
+    func validate() throws { try place.check() }
 
     func run() async throws {
         let places = try Place.examined(
@@ -37,7 +49,7 @@ struct Doctor: AsyncParsableCommand {
         if let url = places.cache?.server { servers.append(try ServerHealth(ofCache: url)) }
         if let url = places.queue?.server { servers.append(try await ServerHealth(ofQueue: url)) }
         let report = HealthReport(diagnosis, queue: queue, servers: servers)
-        if place.json {
+        if json {
             Output.json(report.form)
         } else {
             for line in report.lines { Output.line(line.printable) }

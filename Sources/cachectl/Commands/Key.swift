@@ -21,7 +21,7 @@ struct Key: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
     @OptionGroup var options: RequestOptions
 
-    @Argument(help: ArgumentHelp("A second request to compare.", valueName: "OTHER"))
+    @Argument(help: ArgumentHelp("A second request to compare.", valueName: "OTHER"), completion: .file())
     var other: String?
 
     @Flag(help: "Print the rule for each line, and the parts of the request that do not count.")
@@ -47,7 +47,7 @@ struct Key: AsyncParsableCommand {
 
     private func rules() throws -> KeyRules {
         let seal = try store.sealing.seal()
-        let server = try store.cachePlace().server
+        let server = try store.chosenPlace().server
         let cache: Cache
         do {
             cache = try server?.cache(seal) ?? Cache(store.location, seal: seal, create: false)

@@ -30,7 +30,7 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         let seal = try store.sealing.seal()
         let places = try Place.examined(
-            cache: store.cachePlace(), queue: server.place(besides: store.place), store: store.place)
+            cache: store.chosenPlace(), queue: server.place(besides: store.place), store: store.place)
         let queue = try await inspection(of: places.queue)
         var isSound = true
         do {

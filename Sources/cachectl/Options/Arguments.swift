@@ -21,8 +21,8 @@ enum Arguments {
 
     private static let password = """
         is a URL with a password, which other users of this machine can read: leave it out, and have it in ~/.pgpass, a \
-        service file or PGPASSWORD; or put the URL into the variable \(QueueServerOption.variable) or \
-        \(CacheServerOption.variable) instead
+        service file or PGPASSWORD; or put the URL into the variable \(QueueServer.variable) or \
+        \(CacheServer.variable) instead
         """
 
     /// Returns the value of an option that has one after a sign, otherwise the word.

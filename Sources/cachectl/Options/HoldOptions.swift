@@ -2,10 +2,8 @@
 import ArgumentParser
 import Diamond
 
-/// The options of `queue hold` and `queue release`: a named hold, or jobs.
+/// The options of `queue hold` and `queue release` that name a hold.
 struct HoldOptions: ParsableArguments {
-    @OptionGroup var jobs: JobSelectionOptions
-
     @Flag(help: "Everything that programs send with this store: jobs and other requests.")
     var engine = false
 
@@ -19,59 +17,66 @@ struct HoldOptions: ParsableArguments {
         name: .customLong("jobs"),
         help: "With --key or --identity: select the existing jobs, not the key or identity itself.")
     var onlyJobs = false
+}
 
+/// `queue hold` or `queue release`, for a named hold or for jobs.
+protocol HoldCommand: JobCommand {
+    var options: HoldOptions { get }
+}
+
+extension HoldCommand {
     /// The named hold; `nil` if jobs are selected.
     var hold: ReplayHold? {
-        if engine { return .engine }
-        if whole { return .queue }
-        if let lane { return .lane(Lane(lane)) }
-        guard !onlyJobs, jobs.ids.isEmpty, !jobs.all, hasOnlyName else { return nil }
-        return jobs.filter.key.map { .key($0) } ?? jobs.filter.identity.map { .identity($0) }
+        if options.engine { return .engine }
+        if options.whole { return .queue }
+        if let lane = options.lane { return .lane(Lane(lane)) }
+        guard !options.onlyJobs, jobs.ids.isEmpty, !jobs.all, hasOnlyName else { return nil }
+        return filter.key.map { .key($0) } ?? filter.identity.map { .identity($0) }
     }
 
     private var hasOnlyName: Bool {
-        let filter = jobs.filter
-        return filter.state.isEmpty && filter.host == nil && filter.tag == nil && filter.olderThan == nil
+        filter.state.isEmpty && filter.host == nil && filter.tag == nil && filter.olderThan == nil
             && !filter.needsTest
     }
 
-    func check() throws {
+    func checkHold() throws {
+        let (engine, whole, lane) = (options.engine, options.whole, options.lane)
         guard lane != "" else { throw ValidationError("an empty name selects nothing: name the lane") }
         let names = (engine ? 1 : 0) + (whole ? 1 : 0) + (lane == nil ? 0 : 1)
         guard names > 0 else {
             guard hold == nil else {
-                guard jobs.filter.key == nil || jobs.filter.identity == nil else {
+                guard filter.key == nil || filter.identity == nil else {
                     throw ValidationError("give one of --key and --identity, or --jobs for the jobs that have both")
                 }
                 return
             }
-            return try jobs.check()
+            return try checkSelection()
         }
-        guard names == 1, jobs.selectionCount == 0 else {
+        guard names == 1, selectionCount == 0 else {
             throw ValidationError("give only one of --engine, --whole, --lane, --key, --identity, or jobs")
         }
-        guard !onlyJobs else {
+        guard !options.onlyJobs else {
             throw ValidationError("--jobs is for options that select jobs, such as --key: leave it out")
         }
     }
 
-    func apply(_ action: ReplayAction, reason: String = "", in place: QueueOptions) async throws {
+    func applyHold(_ action: ReplayAction, reason: String = "") async throws {
         guard let hold else {
-            try await jobs.apply(action, in: place)
-            if action == .release, jobs.ids.isEmpty { try await noteHolds(in: place) }
+            try await apply(action)
+            if action == .release, jobs.ids.isEmpty { try await noteHolds() }
             return
         }
         let queue = try await place.openQueue()
         let wasHeld = try queue.holds().contains { $0.hold == hold }
         let count = try await apply(action, to: hold, reason: reason, in: queue)
-        show(action, hold: HoldForm(hold), jobs: count, counts: CountsForm(try queue.counts()), in: place)
+        show(action, hold: HoldForm(hold), jobs: count, counts: CountsForm(try queue.counts()))
         if action == .release, !wasHeld, count == 0 {
             throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
         }
     }
 
     /// Prints the holds that are still in effect. Releasing single jobs ends no named hold.
-    private func noteHolds(in place: QueueOptions) async throws {
+    private func noteHolds() async throws {
         let queue = try await place.openQueue()
         for active in try queue.holds() {
             Output.note(
@@ -93,9 +98,7 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    private func show(
-        _ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm, in place: QueueOptions
-    ) {
+    private func show(_ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm) {
         let verb = action.rawValue
         guard !place.json else {
             return Output.json(

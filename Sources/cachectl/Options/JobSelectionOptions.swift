@@ -2,12 +2,10 @@
 import ArgumentParser
 import Diamond
 
-/// The selection of jobs for a command: ids, a filter, or all.
+/// The selection of jobs for a command, beside ``JobFilterOptions``: ids, or all.
 struct JobSelectionOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The ids of jobs.", valueName: "ID"))
     var ids: [Int64] = []
-
-    @OptionGroup var filter: JobFilterOptions
 
     @Flag(help: "All jobs that the command applies to.")
     var all = false
@@ -17,11 +15,20 @@ struct JobSelectionOptions: ParsableArguments {
 
     @Flag(help: "Print which jobs would change, and change nothing.")
     var dryRun = false
+}
 
+/// A command that changes jobs.
+protocol JobCommand {
+    var place: QueueOptions { get }
+    var filter: JobFilterOptions { get }
+    var jobs: JobSelectionOptions { get }
+}
+
+extension JobCommand {
     /// The number of given selections: ids, filter, all.
-    var selectionCount: Int { (ids.isEmpty ? 0 : 1) + (filter.isEmpty ? 0 : 1) + (all ? 1 : 0) }
+    var selectionCount: Int { (jobs.ids.isEmpty ? 0 : 1) + (filter.isEmpty ? 0 : 1) + (jobs.all ? 1 : 0) }
 
-    func check() throws {
+    func checkSelection() throws {
         guard selectionCount > 0 else {
             throw ValidationError("say which jobs: give ids, options such as --state, or --all")
         }
@@ -31,46 +38,45 @@ struct JobSelectionOptions: ParsableArguments {
     }
 
     /// Applies an action to the selected jobs and prints the result.
-    func apply(_ action: ReplayAction, in place: QueueOptions) async throws {
+    func apply(_ action: ReplayAction) async throws {
         let queue = try await place.openQueue()
         let result =
-            try await ids.isEmpty
-            ? applyToMatching(action, of: queue, in: place) : queue.apply(action, to: ids, isDryRun: dryRun)
+            try await jobs.ids.isEmpty
+            ? applyToMatching(action, of: queue) : queue.apply(action, to: jobs.ids, isDryRun: jobs.dryRun)
         let refusals = try result.refusals.map { (refusal) throws(ReplayError) in
             try JobRefusal(refusal, of: action, queue: queue, place: place)
         }
-        show(action, jobs: result.done, refusals: refusals, counts: CountsForm(try queue.counts()), in: place)
+        show(action, jobs: result.done, refusals: refusals, counts: CountsForm(try queue.counts()))
         for refusal in refusals { Output.note("cachectl: \(refusal.message)") }
         if !refusals.isEmpty { throw Failure.wrongState }
     }
 
     /// Counts the jobs that match, asks, and applies an action to these jobs.
     private func applyToMatching(
-        _ action: ReplayAction, of queue: ReplayQueue, in place: QueueOptions
+        _ action: ReplayAction, of queue: ReplayQueue
     ) async throws -> ReplayQueue.BulkResult {
         let found =
             filter.needsTest
             ? try await queue.apply(action, to: filter.jobs(in: queue, limit: .max).map(\.id), isDryRun: true).ofAllowed
             : try await queue.apply(action, to: filter.filter, isDryRun: true)
-        guard !dryRun, !found.done.isEmpty else { return found }
-        if !yes { try Confirmation.require(action.rawValue, count: found.done.count, isJSON: place.json) }
+        guard !jobs.dryRun, !found.done.isEmpty else { return found }
+        if !jobs.yes { try Confirmation.require(action.rawValue, count: found.done.count, isJSON: place.json) }
         return try await queue.apply(action, to: found.done).ofAllowed
     }
 
     private func show(
-        _ action: ReplayAction, jobs: [ReplayJob.ID], refusals: [JobRefusal], counts: CountsForm,
-        in place: QueueOptions
+        _ action: ReplayAction, jobs ids: [ReplayJob.ID], refusals: [JobRefusal], counts: CountsForm
     ) {
         guard !place.json else {
             let form: JSONObject = [
-                "verb": action.rawValue, "dryRun": dryRun, "jobs": jobs, "refused": refusals.map(\.form),
+                "verb": action.rawValue, "dryRun": jobs.dryRun, "jobs": ids, "refused": refusals.map(\.form),
                 "counts": counts,
             ]
             return Output.json(form)
         }
-        let which = dryRun && !jobs.isEmpty ? ": \(Quantity.numbers(jobs))" : ""
-        let effect = dryRun ? "would \(action.rawValue)" : action.participle
-        Output.line("\(effect) \(Quantity.jobs(jobs.count))\(which)")
+        let which = jobs.dryRun && !ids.isEmpty ? ": \(Quantity.numbers(ids))" : ""
+        let effect = jobs.dryRun ? "would \(action.rawValue)" : action.participle
+        Output.line("\(effect) \(Quantity.jobs(ids.count))\(which)")
         Output.line(counts.text)
     }
 }

@@ -10,7 +10,7 @@ enum Place {
     ///   - url: the value of an option; `nil` if it is not given.
     ///   - variable: the variable with the URL of a server, which counts if no option names a place.
     ///   - store: the options that name a store.
-    init(_ url: String?, or variable: String, besides store: PlaceOptions) throws {
+    init(_ url: String?, or variable: String, besides store: StoreChoice) throws {
         let text = url ?? (store.isNamed ? "" : store.variable(variable))
         if text.isEmpty {
             self = .store(store.location)
@@ -23,7 +23,7 @@ enum Place {
 
     /// - Parameter text: the path of a store's directory, or a URL.
     init(pathOrURL text: String) {
-        self = ServerURL(text).map { .server($0) } ?? .store(Store(directory: PlaceOptions.directory(text)))
+        self = ServerURL(text).map { .server($0) } ?? .store(Store(directory: StoreChoice.directory(text)))
     }
 
     var server: ServerURL? {
@@ -37,7 +37,7 @@ enum Place {
 
     /// Returns the places of a cache and a queue that a command examines. If only one of them is on a server, the store
     /// counts only if it is named.
-    static func examined(cache: Place, queue: Place, store: PlaceOptions) -> (cache: Place?, queue: Place?) {
+    static func examined(cache: Place, queue: Place, store: StoreChoice) -> (cache: Place?, queue: Place?) {
         let isLocal = store.isChosen || (cache.server == nil && queue.server == nil)
         return (cache.server != nil || isLocal ? cache : nil, queue.server != nil || isLocal ? queue : nil)
     }

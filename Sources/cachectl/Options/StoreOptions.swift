@@ -3,54 +3,31 @@ import ArgumentParser
 import Diamond
 import DiamondInspection
 
-/// The server of a command's cache.
-struct CacheServerOption: ParsableArguments {
-    static let variable = "DIAMOND_CACHE"
-
-    @Option(
-        name: .customLong("cache"),
-        help: ArgumentHelp(
-            "The cache on a server: valkey://HOST, or postgresql://USER@HOST/DATABASE.", valueName: "URL"))
-    var url: String?
-
-    func validate() throws { try ServerURL.check(url, option: "--cache") }
-
-    func place(besides store: PlaceOptions) throws -> Place { try Place(url, or: Self.variable, besides: store) }
-}
-
 /// The cache of a command, and the keys that seal it.
-struct StoreOptions: ParsableArguments {
-    @OptionGroup var place: PlaceOptions
+typealias StoreOptions = PlaceOptions<CacheServer>
 
-    @OptionGroup var server: CacheServerOption
-
-    @OptionGroup var sealing: SealOptions
-
-    var json: Bool { place.json }
-
+extension StoreOptions {
     var location: Store { place.location }
 
     var optionText: String { place.optionText }
 
     /// Returns the configuration for keys and for sending.
     func configuration() throws -> Engine.Configuration {
-        let server = try cachePlace().server
+        let server = try chosenPlace().server
         var configuration = Engine.Configuration(store: location, cache: try server?.cachePlace() ?? .store)
         configuration.seal = try sealing.seal()
         configuration.credentials = EnvironmentSecrets()
         return configuration
     }
 
-    func cachePlace() throws -> Place { try server.place(besides: place) }
-
     /// Opens the cache of a server, or that of an existing store without a limit of its own. Throws if there is none:
     /// it creates no cache.
     func openCache() throws -> Cache {
-        guard server.url == nil || !place.isNamed else {
+        guard url == nil || !place.isNamed else {
             throw ValidationError("--cache and --store or --app name two caches: leave one out")
         }
         let seal = try sealing.seal()
-        switch try cachePlace() {
+        switch try chosenPlace() {
         case .store(let store): return try Cache(store, seal: seal, diskCapacity: .max, create: false)
         case .server(let url): return try url.cache(seal)
         }
@@ -60,7 +37,7 @@ struct StoreOptions: ParsableArguments {
     ///
     /// - Parameter reason: Why, as a part of a message.
     func openFile(because reason: String) throws -> Cache {
-        guard try cachePlace().server == nil else {
+        guard try chosenPlace().server == nil else {
             throw Failure.report(Failure.usage, "\(reason): name a store with --store")
         }
         return try openCache()
@@ -69,7 +46,7 @@ struct StoreOptions: ParsableArguments {
     /// Returns the cache of a store for a command that sends; `nil` if there is none, or if it is damaged, because
     /// engines then replace it. Of a server's cache, nothing has to be known.
     func findCache(seal: (any CacheSeal)?) throws -> Cache? {
-        guard let store = try cachePlace().store else { return nil }
+        guard let store = try chosenPlace().store else { return nil }
         do throws(CacheError) {
             return try Cache(store, seal: seal, create: false)
         } catch  where [.noStore, .corrupt].contains(error.code) {

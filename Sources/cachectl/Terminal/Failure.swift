@@ -37,7 +37,7 @@ enum Failure {
     }
 
     private static func remedy(of error: ReplayError) -> String {
-        error.code == .cannotSeal ? ": give its key with --key-file or in \(SealOptions.variable)" : ""
+        error.code == .cannotSeal ? ": give its key with --key-file or in \(SealKeys.variable)" : ""
     }
 
     static func code(of error: ReplayError) -> ExitCode {

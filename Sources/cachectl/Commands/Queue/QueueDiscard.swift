@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-struct QueueDiscard: AsyncParsableCommand {
+struct QueueDiscard: AsyncParsableCommand, JobCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
         abstract: "Marks jobs as done without sending them.",
@@ -16,10 +16,11 @@ struct QueueDiscard: AsyncParsableCommand {
     )
 
     @OptionGroup var place: QueueOptions
+    @OptionGroup var filter: JobFilterOptions
     @OptionGroup var jobs: JobSelectionOptions
 
-    func validate() throws { try jobs.check() }
+    func validate() throws { try checkSelection() }
 
-    func run() async throws { try await jobs.apply(.discard, in: place) }
+    func run() async throws { try await apply(.discard) }
 }
 #endif

@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-struct QueueHold: AsyncParsableCommand {
+struct QueueHold: AsyncParsableCommand, HoldCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold",
         abstract: "Holds jobs, an ordering key, an identity, a lane or everything until it is released.",
@@ -17,6 +17,8 @@ struct QueueHold: AsyncParsableCommand {
     )
 
     @OptionGroup var place: QueueOptions
+    @OptionGroup var filter: JobFilterOptions
+    @OptionGroup var jobs: JobSelectionOptions
     @OptionGroup var options: HoldOptions
 
     @Option(
@@ -25,12 +27,12 @@ struct QueueHold: AsyncParsableCommand {
     var reason: String?
 
     func validate() throws {
-        try options.check()
-        guard reason == nil || options.hold != nil else {
+        try checkHold()
+        guard reason == nil || hold != nil else {
             throw ValidationError("--reason is for --key, --identity, --lane, --whole and --engine: leave it out")
         }
     }
 
-    func run() async throws { try await options.apply(.hold, reason: reason ?? "", in: place) }
+    func run() async throws { try await applyHold(.hold, reason: reason ?? "") }
 }
 #endif

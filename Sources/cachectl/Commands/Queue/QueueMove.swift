@@ -21,10 +21,10 @@ struct QueueMove: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The queue that has the jobs.", valueName: "FROM"))
+    @Argument(help: ArgumentHelp("The queue that has the jobs.", valueName: "FROM"), completion: .directory)
     var from: String
 
-    @Argument(help: ArgumentHelp("The queue that gets them.", valueName: "TO"))
+    @Argument(help: ArgumentHelp("The queue that gets them.", valueName: "TO"), completion: .directory)
     var to: String
 
     @Flag(help: "Do not ask. Required if nobody can be asked.")
@@ -33,17 +33,21 @@ struct QueueMove: AsyncParsableCommand {
     @Flag(help: "Print how many jobs would be moved, and move none.")
     var dryRun = false
 
-    @Flag(help: "Print JSON instead of text.")
+    @Flag(help: .json)
     var json = false
 
-    @OptionGroup var sealing: SealOptions
+    @Option(name: .customLong("key-file"), help: .keyFiles, completion: .file())
+    var keyFiles: [String] = []
+
+    @Option(name: .customLong("key-id"), help: .keyIDs)
+    var keyIDs: [String] = []
 
     func validate() throws {
         guard !from.isEmpty, !to.isEmpty else { throw ValidationError("a queue is empty: give a directory or a URL") }
     }
 
     func run() async throws {
-        let seal = try sealing.seal()
+        let seal = try SealKeys(files: keyFiles, ids: keyIDs).seal()
         let source = try await Place(pathOrURL: from).queue(seal)
         let count = try Self.openCount(of: source)
         guard !dryRun else { return try show(moved: count, from: source) }

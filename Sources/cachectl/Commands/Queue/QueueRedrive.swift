@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-struct QueueRedrive: AsyncParsableCommand {
+struct QueueRedrive: AsyncParsableCommand, JobCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
         abstract: "Makes dead jobs and jobs in review ready again; a program or 'queue replay' sends them.",
@@ -16,10 +16,11 @@ struct QueueRedrive: AsyncParsableCommand {
     )
 
     @OptionGroup var place: QueueOptions
+    @OptionGroup var filter: JobFilterOptions
     @OptionGroup var jobs: JobSelectionOptions
 
-    func validate() throws { try jobs.check() }
+    func validate() throws { try checkSelection() }
 
-    func run() async throws { try await jobs.apply(.redrive, in: place) }
+    func run() async throws { try await apply(.redrive) }
 }
 #endif

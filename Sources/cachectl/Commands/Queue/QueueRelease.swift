@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-struct QueueRelease: AsyncParsableCommand {
+struct QueueRelease: AsyncParsableCommand, HoldCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
         abstract: "Ends a hold.",
@@ -16,10 +16,12 @@ struct QueueRelease: AsyncParsableCommand {
     )
 
     @OptionGroup var place: QueueOptions
+    @OptionGroup var filter: JobFilterOptions
+    @OptionGroup var jobs: JobSelectionOptions
     @OptionGroup var options: HoldOptions
 
-    func validate() throws { try options.check() }
+    func validate() throws { try checkHold() }
 
-    func run() async throws { try await options.apply(.release, in: place) }
+    func run() async throws { try await applyHold(.release) }
 }
 #endif

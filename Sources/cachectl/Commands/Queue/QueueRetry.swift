@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-struct QueueRetry: AsyncParsableCommand {
+struct QueueRetry: AsyncParsableCommand, JobCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Makes waiting jobs ready, so that a running program or 'queue replay' sends them now.",
@@ -15,10 +15,11 @@ struct QueueRetry: AsyncParsableCommand {
     )
 
     @OptionGroup var place: QueueOptions
+    @OptionGroup var filter: JobFilterOptions
     @OptionGroup var jobs: JobSelectionOptions
 
-    func validate() throws { try jobs.check() }
+    func validate() throws { try checkSelection() }
 
-    func run() async throws { try await jobs.apply(.retry, in: place) }
+    func run() async throws { try await apply(.retry) }
 }
 #endif

@@ -5,24 +5,14 @@ import Foundation
 import Synchronization
 
 /// The keys of a sealed store, from files or the environment, because other processes can read arguments.
-struct SealOptions: ParsableArguments {
+struct SealKeys {
     static let variable = "DIAMOND_CACHE_KEY"
     static let idVariable = "DIAMOND_CACHE_KEY_ID"
 
-    @Option(
-        name: .customLong("key-file"),
-        help: ArgumentHelp(
-            "The key of a sealed store: a file that only its owner can read, with hexadecimal digits, base64 or raw "
-                + "bytes. Repeat it for older keys.",
-            valueName: "FILE"))
-    var keyFiles: [String] = []
-
-    @Option(
-        name: .customLong("key-id"),
-        help: ArgumentHelp(
-            "The name of the key, if it has one. Repeat it for older keys, in the same order.",
-            valueName: "ID"))
-    var keyIDs: [String] = []
+    /// The files of `--key-file`.
+    var files: [String] = []
+    /// The names of `--key-id`.
+    var ids: [String] = []
 
     /// Returns a seal with the first key, and the others as older keys; `nil` if no key is given.
     func seal() throws -> AESGCMSeal? {
@@ -49,8 +39,8 @@ struct SealOptions: ParsableArguments {
     }
 
     private func unnamedKeys() throws -> [Data] {
-        guard keyFiles.isEmpty else {
-            return try keyFiles.map { file in
+        guard files.isEmpty else {
+            return try files.map { file in
                 let bytes = try contents(of: file)
                 return try checked(Self.key(in: bytes) ?? bytes, from: "in \(file)")
             }
@@ -65,7 +55,7 @@ struct SealOptions: ParsableArguments {
 
     /// Returns the names of keys. The variable separates several names with spaces; a single name may contain spaces.
     private func names(count: Int) -> [String] {
-        guard keyIDs.isEmpty else { return keyIDs }
+        guard ids.isEmpty else { return ids }
         let text = environment(Self.idVariable)
         guard count > 1 else { return text.isEmpty ? [] : [text] }
         return text.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -124,7 +114,7 @@ struct SealOptions: ParsableArguments {
     }
 }
 
-extension SealOptions {
+extension SealKeys {
     /// Returns why the store cannot be opened and what to do; `nil` if a given key opens it or it is not sealed.
     func problem(of cache: Cache) throws -> String? {
         let given = try keys().map(\.id)
