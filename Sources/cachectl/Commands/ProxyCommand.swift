@@ -53,7 +53,8 @@ struct ProxyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Trust the certificates in this PEM file, too, as those of the server.", valueName: "FILE"))
+            "Trust the certificates in this PEM file, too, as those of the server.", valueName: "FILE"),
+        completion: .file())
     var caFile: String?
 
     @Option(
@@ -65,7 +66,9 @@ struct ProxyCommand: AsyncParsableCommand {
     @Flag(help: "Do not write a line for each request.")
     var quiet = false
 
-    @Option(help: ArgumentHelp("Append the lines to a file, instead of standard output.", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp("Append the lines to a file, instead of standard output.", valueName: "FILE"),
+        completion: .file())
     var log: String?
 
     enum Kind: String, EnumerableFlag { case shared, `private` }

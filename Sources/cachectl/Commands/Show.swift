@@ -23,7 +23,9 @@ struct Show: ParsableCommand {
     @Flag(help: "Print only the body.")
     var body = false
 
-    @Option(help: ArgumentHelp("Write the body to a file, and replace the file if there is one.", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp("Write the body to a file, and replace the file if there is one.", valueName: "FILE"),
+        completion: .file())
     var output: String?
 
     @Flag(help: "With --body: print the body as it is when the output is a terminal.")

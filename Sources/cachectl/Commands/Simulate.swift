@@ -13,11 +13,10 @@ struct Simulate: ParsableCommand {
             LRU MISSED and the last column, BYTES, are the same two shares with LRU eviction. Bytes are body bytes. \
             Beyond the recommended size, each doubling saves less than another 1 % of all bytes.
 
-            A store records nothing by default. Switch recording on, let programs use the store for some days, and \
-            simulate.
+            A store records nothing by default. Switch recording on with --record, let programs use the store for some \
+            days, and simulate.
 
             EXAMPLE
-              cachectl simulate --record
               cachectl simulate --sizes 64MB,256MiB,1GB
             """
     )

@@ -10,7 +10,7 @@ struct RequestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "A URL, a file with a request as JSON, - for standard input, or a curl command in quotes.",
-            valueName: "URL|FILE"))
+            valueName: "URL|FILE"), completion: .file())
     var source: String
 
     @Option(
@@ -34,7 +34,8 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp(
             "Cache policy: automatic, cacheElseNetwork, networkElseCache, staleWhileRevalidate, revalidate, cacheOnly, "
                 + "reload or noStore.",
-            valueName: "POLICY"))
+            valueName: "POLICY"),
+        completion: .list(CachePolicy.Mode.allCases.map(\.rawValue)))
     var policy: String?
 
     @Option(help: ArgumentHelp("Freshness lifetime if the server gives none.", valueName: "SECONDS"))

@@ -24,7 +24,9 @@ struct QueueEdit: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The job's id.", valueName: "ID"))
     var id: Int64
 
-    @Argument(help: ArgumentHelp("A file with a request as JSON, or - for standard input.", valueName: "FILE"))
+    @Argument(
+        help: ArgumentHelp("A file with a request as JSON, or - for standard input.", valueName: "FILE"),
+        completion: .file())
     var file: String?
 
     func run() async throws {

@@ -19,7 +19,9 @@ struct QueueImport: AsyncParsableCommand {
 
     @OptionGroup var place: QueueOptions
 
-    @Argument(help: ArgumentHelp("A file with one job per line, or - for standard input.", valueName: "FILE"))
+    @Argument(
+        help: ArgumentHelp("A file with one job per line, or - for standard input.", valueName: "FILE"),
+        completion: .file())
     var file: String
 
     @Flag(help: "Check the lines, print how many jobs they have, and add nothing.")
