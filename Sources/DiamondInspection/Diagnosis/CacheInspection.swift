@@ -26,11 +26,13 @@ package struct CacheInspection: Sendable {
     /// - Parameters:
     ///   - seal: opens the entries of a sealed store, so that their seals are checked, too.
     ///   - now: the current time.
+    ///   - progress: receives the number of entries read, after each one, and that of all; 0 if that is unknown.
     /// - Throws: ``CacheError`` if the store cannot be read. A malformed file is a finding instead.
     package init(
         of store: Store,
         seal: (any CacheSeal)? = nil,
-        now: WallTime = .now
+        now: WallTime = .now,
+        progress: (_ count: Int, _ total: Int) -> Void = { _, _ in }
     ) throws(CacheError) {
         try store.requireCache()
         self.now = now
@@ -40,7 +42,7 @@ package struct CacheInspection: Sendable {
         do throws(SQLiteError) {
             findings = try Self.headerFindings(of: store)
             // A file with a wrong header cannot be opened for the rest.
-            if findings.isEmpty { try read(Self.open(store)) }
+            if findings.isEmpty { try read(Self.open(store), progress: progress) }
         } catch {
             guard CacheError(error).code == .corrupt else { throw CacheError(error) }
             findings = [CacheFinding(kind: .file, what: "\(error.message) (SQLite \(error.code.rawValue))")]
@@ -51,7 +53,9 @@ package struct CacheInspection: Sendable {
         try CacheFile.database(of: store)
     }
 
-    private mutating func read(_ database: SQLiteDatabase) throws(SQLiteError) {
+    private mutating func read(
+        _ database: SQLiteDatabase, progress: (_ count: Int, _ total: Int) -> Void
+    ) throws(SQLiteError) {
         findings = try database.read(CacheTable.integrityErrors).map { CacheFinding(kind: .file, what: $0) }
         // The contents of a damaged file cannot be trusted.
         guard findings.isEmpty else { return }
@@ -60,7 +64,7 @@ package struct CacheInspection: Sendable {
         guard !findings.contains(where: { $0.kind == .file || $0.fault?.part.kind == .table }) else { return }
         // With another key of the same name, every entry would seem damaged.
         if let seal, try !SealedSecret(seal).isRight(for: database) { self.seal = nil }
-        try readEntries(database)
+        try readEntries(database, progress: progress)
         try readBodies(database)
         try readTags(database)
         try readPartials(database)
@@ -68,14 +72,21 @@ package struct CacheInspection: Sendable {
         try readState(database)
     }
 
-    private mutating func readEntries(_ database: SQLiteDatabase) throws(SQLiteError) {
+    private mutating func readEntries(
+        _ database: SQLiteDatabase, progress: (_ count: Int, _ total: Int) -> Void
+    ) throws(SQLiteError) {
+        // An index that it needs may be missing.
+        let total = (try? database.read(CacheTable.totals))?.entries ?? 0
         var last = Int64.min
         while true {
             let ids = try database.read { [last] (connection) throws(SQLiteError) in
                 try CacheTable.ids(after: last, on: connection)
             }
             guard let end = ids.last else { return }
-            for id in ids { try readEntry(id, from: database) }
+            for id in ids {
+                try readEntry(id, from: database)
+                progress(entries, total)
+            }
             last = end
         }
     }

@@ -21,10 +21,15 @@ package struct ServerInspection: CacheInspecting {
     package private(set) var locked = 0
 
     /// Reads the entries. Changes nothing.
-    package init(of cache: Cache) throws(CacheError) {
+    ///
+    /// - Parameters:
+    ///   - cache: the cache of a server.
+    ///   - progress: receives the number of entries read, after each one.
+    package init(of cache: Cache, progress: (_ count: Int) -> Void = { _ in }) throws(CacheError) {
         try cache.inspectRecords { record in
             let listing = record.listing
             entries += 1
+            progress(entries)
             bodyBytes = bodyBytes.addingSaturating(max(0, listing.bodySize))
             if record.isLocked { locked += 1 }
             guard let damage = record.damage else { return }

@@ -26,6 +26,9 @@ struct Export: ParsableCommand {
     @Option(help: ArgumentHelp("Only entries of a host, whatever the scheme and port.", valueName: "HOST"))
     var host: String?
 
+    @Flag(help: .quiet)
+    var quiet = false
+
     @OptionGroup var filter: EntryFilterOptions
 
     func validate() throws { guard har else { throw ValidationError("say which format: give --har") } }
@@ -38,6 +41,9 @@ struct Export: ParsableCommand {
             "{\"log\":{\"version\":\"1.2\",\"creator\":\(Output.text(of: Self.creator)),\"pages\":[],\"entries\":[")
         var (count, leftOut, hasLocked) = (0, 0, false)
         var cursor: CacheCursor?
+        let total = filter.isEmpty && host == nil ? (try? cache.totals())?.entries : nil
+        let progress = Progress("entries", of: total, isQuiet: quiet || store.json)
+        defer { progress.end() }
         while true {
             let page = try filter.list(
                 host.map { [.host($0)] } ?? [], in: cache, by: .newest, after: cursor, limit: 1000, at: now)
@@ -50,6 +56,7 @@ struct Export: ParsableCommand {
                 }
                 Output.line((count > 0 ? "," : "") + Output.text(of: exchange.form))
                 count += 1
+                Progress.update(count)
             }
             cursor = CacheCursor(after: last, by: .newest)
         }

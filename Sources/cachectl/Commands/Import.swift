@@ -19,8 +19,11 @@ struct Import: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    @Argument(help: ArgumentHelp("A HAR file, or - for standard input.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("A HAR file, or - for standard input.", valueName: "FILE"), completion: .file())
     var file: String
+
+    @Flag(help: .quiet)
+    var quiet = false
 
     func run() async throws {
         let exchanges = try exchanges()
@@ -31,7 +34,9 @@ struct Import: AsyncParsableCommand {
         let observation = engine.activity.observe { event in
             if case .stored = event { stored.withLock { $0 += 1 } }
         }
-        for exchange in exchanges {
+        let progress = Progress("exchanges", of: exchanges.count, isQuiet: quiet || store.json)
+        for (index, exchange) in exchanges.enumerated() {
+            Progress.update(index)
             guard let request = exchange.storableRequest, let answer = exchange.answer(at: Date()) else { continue }
             transport.set(answer)
             // An error status is an error, and may be stored.
@@ -39,6 +44,7 @@ struct Import: AsyncParsableCommand {
         }
         await engine.close()
         withExtendedLifetime(observation) {}
+        progress.end()
         show(stored.withLock { $0 }, of: exchanges.count)
     }
 

@@ -27,6 +27,9 @@ struct Verify: AsyncParsableCommand {
     @Flag(help: "Repair the problems that are found.")
     var repair = false
 
+    @Flag(help: .quiet)
+    var quiet = false
+
     func run() async throws {
         let seal = try store.sealing.seal()
         let places = try Place.examined(
@@ -61,7 +64,9 @@ struct Verify: AsyncParsableCommand {
     private func verify(
         _ store: Store, queue: ReplayInspection?, seal: AESGCMSeal?
     ) throws(CacheError) -> Bool {
-        let inspection = try CacheInspection(of: store, seal: seal)
+        let progress = Progress("entries", isQuiet: isQuiet)
+        defer { progress.end() }
+        let inspection = try CacheInspection(of: store, seal: seal) { Progress.update($0, of: $1) }
         noteLocked(inspection)
         guard repair else { return show(inspection, queue: queue) }
         let repairs = try inspection.repair()
@@ -71,7 +76,9 @@ struct Verify: AsyncParsableCommand {
 
     /// Does the same with the cache of a server.
     private func verify(_ cache: Cache, queue: ReplayInspection?) async throws(CacheError) -> Bool {
-        let inspection = try ServerInspection(of: cache)
+        let progress = Progress("entries", isQuiet: isQuiet)
+        defer { progress.end() }
+        let inspection = try ServerInspection(of: cache) { Progress.update($0) }
         noteLocked(inspection)
         guard repair else { return show(inspection, queue: queue) }
         let repairs = try await inspection.repair(cache)
@@ -88,6 +95,8 @@ struct Verify: AsyncParsableCommand {
             return []
         }
     }
+
+    private var isQuiet: Bool { quiet || store.json }
 
     private func noteLocked(_ inspection: any CacheInspecting) {
         guard inspection.locked > 0 else { return }

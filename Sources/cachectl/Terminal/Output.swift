@@ -94,6 +94,7 @@ enum Output {
     private static func write(_ text: String) {
         guard let failure = failure(of: Data(text.utf8)) else { return }
         report(failure)
+        Progress.remove()
         exit(failure.rawValue)
     }
 
@@ -113,6 +114,7 @@ enum Output {
     ///
     /// - Returns: the exit code if that fails; otherwise `nil`.
     private static func failure(of data: Data) -> ExitCode? {
+        if isTerminal { Progress.remove() }
         do {
             try FileHandle.standardOutput.write(contentsOf: data)
             return nil
@@ -123,15 +125,24 @@ enum Output {
     }
 
     private static func writeMessage(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+        Progress.remove()
+        message(raw: text + "\n")
     }
+
+    /// Writes to standard error, without escapes.
+    static func message(raw text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 
     private static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// The number of columns of the terminal; `nil` if the output is not a terminal.
-    static var width: Int? {
+    static var width: Int? { width(of: STDOUT_FILENO) }
+
+    /// The number of columns of the terminal that shows messages; `nil` if none does.
+    static var messageWidth: Int? { width(of: STDERR_FILENO) }
+
+    private static func width(of descriptor: Int32) -> Int? {
         var size = winsize()
-        guard isTerminal, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
+        guard isatty(descriptor) == 1, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
         return size.ws_col > 0 ? Int(size.ws_col) : nil
     }
 }

@@ -17,12 +17,22 @@ struct QueueExport: AsyncParsableCommand {
     @OptionGroup var place: QueueOptions
     @OptionGroup var filter: JobFilterOptions
 
+    @Flag(help: .quiet)
+    var quiet = false
+
     func run() async throws {
         guard let queue = try await place.findQueue() else { return }
-        var unreadable = 0
+        var (count, unreadable) = (0, 0)
+        let total = filter.isEmpty ? (try? queue.counts())?.values.reduce(0, +) : nil
+        let progress = Progress("jobs", of: total, isQuiet: quiet || place.json)
+        defer { progress.end() }
         var jobs = try filter.jobs(in: queue)
         while let last = jobs.last {
-            for job in jobs where !(try export(job, from: queue)) { unreadable += 1 }
+            for job in jobs {
+                if try !export(job, from: queue) { unreadable += 1 }
+                count += 1
+                Progress.update(count)
+            }
             jobs = try filter.jobs(in: queue, after: last.id)
         }
         if unreadable > 0 {

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Diamond
 import Foundation
+import Synchronization
 
 struct QueueReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,6 +35,9 @@ struct QueueReplay: AsyncParsableCommand {
     @Flag(help: "Print what would be sent, and send nothing.")
     var dryRun = false
 
+    @Flag(help: .quiet)
+    var quiet = false
+
     @Option(help: ArgumentHelp("Maximum number of parallel requests (default: 8).", valueName: "N"))
     var width: Int?
 
@@ -59,7 +63,7 @@ struct QueueReplay: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try await queue()
-        guard dryRun else { return try await send() }
+        guard dryRun else { return try await send(ready: (try? queue.counts())?[.ready]) }
         let identities: ReplaySelection.Identities = identity.isEmpty ? .all : .only(Set(identity))
         let limit = limit?.count ?? 50
         let plan = ReplayPlan(
@@ -77,13 +81,17 @@ struct QueueReplay: AsyncParsableCommand {
 
     // MARK: Sending
 
-    private func send() async throws {
+    /// - Parameter count: The number of jobs that are ready.
+    private func send(ready count: Int?) async throws {
         // SIGPIPE of a closed output would end the program while requests are running.
         signal(SIGPIPE, SIG_IGN)
         let configuration = try await configuration()
         let engine = Engine(connecting: configuration)
         let messages = UniqueMessages()
+        // A signal lets running requests finish.
+        let progress = Progress("jobs", of: count, isQuiet: quiet || watch || store.json, endsAtSignal: false)
         let result = await replay(with: engine, messages: messages)
+        progress.end()
         // If the queue cannot be written, the engine may never finish closing.
         if (try? result.get().error) != nil {
             _ = await TimeLimit(.seconds(1)).value { await engine.close() }
@@ -124,9 +132,17 @@ struct QueueReplay: AsyncParsableCommand {
     ) async -> Replayer.Summary {
         let isJSON = store.json
         let isWatching = watch
+        let count = Mutex(0)
         let observation = engine.activity.observe { event in
             if case .queueFailed(let reason) = event { messages.print(reason) }
             guard case .job(let transition) = event, transition.verb != .claim, !isJSON || isWatching else { return }
+            defer {
+                Progress.update(
+                    count.withLock { count in
+                        count += 1
+                        return count
+                    })
+            }
             let line = isJSON ? Output.text(of: transition.form) : transition.description.printable
             if !Output.attempt(line: line) { replayer.stop() }
         }
