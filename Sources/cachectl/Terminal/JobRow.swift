@@ -37,10 +37,10 @@ enum JobRow {
         }
     }
 
-    /// Returns at most 20 characters of an ordering key, or `-`.
+    /// Returns an ordering key, or `-`; on a terminal, at most 20 characters.
     static func shortened(_ key: String?) -> String {
         guard let key else { return "-" }
-        return key.count > 20 ? key.prefix(19) + "…" : key
+        return Output.width != nil && key.count > 20 ? key.prefix(19) + "…" : key
     }
 }
 

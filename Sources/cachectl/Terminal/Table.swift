@@ -24,7 +24,7 @@ struct Table {
     /// - Parameter width: The columns of the terminal; `nil` for no limit.
     func lines(width: Int?) -> [String] {
         let all = ([columns.map(\.name)] + rows).map { row in row.map(\.withoutControls) }
-        let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        let widths = columns.indices.map { column in all.map { $0[column].terminalWidth }.max() ?? 0 }
         return all.map { line($0, widths: widths, total: width) }
     }
 
@@ -35,13 +35,40 @@ struct Table {
                 ? row[column] : padded(row[column], to: widths[column], column: column)
         }
         let line = cells.joined(separator: "  ")
-        guard let total, line.count > total, total > 1 else { return line }
-        return line.prefix(total - 1) + "…"
+        guard let total, line.terminalWidth > total, total > 1 else { return line }
+        return line.prefix(terminalWidth: total - 1) + "…"
     }
 
     private func padded(_ text: String, to width: Int, column: Int) -> String {
-        let space = String(repeating: " ", count: width - text.count)
+        let space = String(repeating: " ", count: width - text.terminalWidth)
         return columns[column].alignment == .left ? text + space : space + text
+    }
+}
+
+extension String {
+    /// The number of columns that a terminal takes for the text.
+    var terminalWidth: Int { reduce(0) { $0 + $1.terminalWidth } }
+
+    /// Returns the longest beginning that fits a number of columns.
+    func prefix(terminalWidth: Int) -> Substring {
+        var rest = terminalWidth
+        return prefix { character in
+            rest -= character.terminalWidth
+            return rest >= 0
+        }
+    }
+}
+
+extension Character {
+    /// The ranges of scalars that take two columns: CJK, and symbols that are shown as pictures (UAX #11).
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+        0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1FAFF, 0x20000...0x3FFFD,
+    ]
+
+    fileprivate var terminalWidth: Int {
+        guard !isASCII, let value = unicodeScalars.first?.value else { return 1 }
+        return Self.wide.contains { $0.contains(value) } ? 2 : 1
     }
 }
 #endif
