@@ -42,6 +42,13 @@ import Testing
             }
             let prose = lines.prefix { !Self.isTitle($0) && !$0.hasPrefix("USAGE: ") }
             #expect(!prose.contains { $0.contains("  ") }, "\(command)")
+            let example = lines.drop { $0 != "EXAMPLE" }.dropFirst().prefix { !$0.isEmpty }
+            let words = example.joined(separator: " ").split(separator: " ")
+            #expect(words.starts(with: (["cachectl"] + command).map { Substring($0) }), "\(command)")
+            #expect(words.count { $0 == "cachectl" } == 1, "\(command)")
+            for option in words where option.hasPrefix("-") {
+                #expect(text.split { " ,\n[]".contains($0) }.contains(option), "\(command) \(option)")
+            }
             let subcommands = lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { !$0.isEmpty }
             next += subcommands.filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
                 .compactMap { $0.split(separator: " ").first.map { command + [String($0).replacing(",", with: "")] } }
