@@ -116,10 +116,10 @@ struct PostgresWatch {
         for name in names {
             for key in own.keys where holders[name, default: []].insert(key).inserted { holds += 1 }
         }
-        if hasChanged(record, names, since: start) { log.append(own) }
+        if hasChanged(record, names: names, since: start) { log.append(own) }
     }
 
-    private func hasChanged(_ record: CacheRecord, _ names: [Int64], since start: Int64) -> Bool {
+    private func hasChanged(_ record: CacheRecord, names: [Int64], since start: Int64) -> Bool {
         guard start < log.position else { return false }
         guard start >= oldestName, let changes = log.changes(since: start).names else { return true }
         return names.contains { changedNames[$0].map { $0 > start } ?? false } || changes.urls.contains(record.urlHash)

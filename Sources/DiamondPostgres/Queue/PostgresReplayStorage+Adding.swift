@@ -35,7 +35,7 @@ extension PostgresReplayStorage {
         let mark = -Int64.random(in: 1 ..< .max)
         do throws(PostgresError) { return try await addEach(entry, isWanted: isWanted, mark: mark) } catch {
             // The owner may have the job. Then its next claim returns it.
-            if error.isOutcomeUnknown, let owner = entry.owner { noteLostClaim(by: owner, mark) }
+            if error.isOutcomeUnknown, let owner = entry.owner { noteLostClaim(by: owner, mark: mark) }
             throw error
         }
     }
@@ -69,7 +69,7 @@ extension PostgresReplayStorage {
                 case .added(let id):
                     added.ids.append(id)
                     if let owner { added.claim = try jobs.claim(of: id, by: owner) }
-                    if added.claim != nil { try jobs.mark(id, mark) }
+                    if added.claim != nil { try jobs.mark(id, by: mark) }
                 case .kept(let id), .replaced(let id): added.ids.append(id)
                 case .merged: added.ids.append(nil)
                 case .refused(let error):
