@@ -1,5 +1,4 @@
 import DiamondSQLite
-public import Foundation
 
 /// A storage on a server, with a local one for the jobs that are added while the server cannot be reached.
 ///
@@ -12,7 +11,7 @@ public import Foundation
 /// ``apply(_:to:isDryRun:)`` and ``edit(_:)`` know it until this instance is released. All else is the server's, and
 /// throws while it cannot be reached. A job that is held, or that the server refuses, stays in the local storage.
 public final class SpillingReplayStorage: ReplayStorageWrapper {
-    private struct State {
+    struct State {
         /// Whether all additions spill.
         var isSpilling: Bool
         /// The additions to the local storage that have not returned, and all of them.
@@ -25,22 +24,16 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         /// The ids of moved jobs on the server, by their local ones.
         var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
         var drain: Task<Void, Never>?
-        /// Whether jobs are being moved or changed, and the calls that wait for its end.
-        var isBusy = false
-        var turns: [Promise<Void>] = []
     }
 
-    /// Additions wait when at most this many jobs were added during a move.
-    private static let lastCount = 100
-    /// The longest time for which an addition waits.
-    private static let lastTime = Duration.seconds(1)
-
-    private let remote: any ReplayStorage
-    private let local: any ReplayStorage
-    private let pause: Duration
-    private let clock: any Clock<Duration>
-    private let state: Guarded<State>
-    private let isAdded = Signal()
+    let remote: any ReplayStorage
+    let local: any ReplayStorage
+    let pause: Duration
+    let clock: any Clock<Duration>
+    let state: Guarded<State>
+    let isAdded = Signal()
+    /// Taken while jobs are moved or changed.
+    let changes = AsyncLock()
 
     /// Creates a storage. Jobs that an earlier process has left in the local storage are moved first.
     ///
@@ -170,172 +163,6 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         do throws(ReplayError) { return try remote.moment() } catch { return try local.moment() }
     }
 
-    // MARK: Moving
-
-    private func startMoving() {
-        state.withLock { state in
-            guard state.drain == nil else { return }
-            // Detached, so that it has no task-local values of a caller.
-            state.drain = Task.detached { [weak self, pause, clock] in
-                while await self?.hasMovedAll() == false {
-                    guard (try? await clock.sleep(for: pause)) != nil else { return }
-                }
-            }
-        }
-    }
-
-    /// Moves the spilled jobs to the server. Under steady additions, the last ones are moved while new ones wait.
-    ///
-    /// - Returns: whether no job spills any more.
-    private func hasMovedAll() async -> Bool {
-        var count = Int.max
-        while count > Self.lastCount, !Task.isCancelled {
-            let (adding, added) = state.withLock { ($0.adding, $0.added) }
-            guard let moved = await move() else { return false }
-            // An addition that was under way meanwhile may have come after the search for jobs.
-            if endSpill(if: { adding == 0 && $0.adding == 0 && $0.added == added }) { return true }
-            count = moved
-        }
-        state.withLock { $0.waiting = [] }
-        let timer = TimeLimit(Self.lastTime, by: clock).start { [self] in endWaits() }
-        defer {
-            timer.cancel()
-            endWaits()
-        }
-        while state.withLock({ $0.adding > 0 && $0.waiting != nil }), !Task.isCancelled { await isAdded.wait() }
-        guard state.withLock({ $0.adding == 0 }), await move() != nil else { return false }
-        return endSpill { $0.adding == 0 && $0.waiting != nil }
-    }
-
-    /// Moves the jobs that are there now.
-    ///
-    /// - Returns: the number of moved jobs; `nil` if not all could be moved.
-    private func move() async -> Int? {
-        var move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false) { [weak self] note in
-            self?.state.withLock { $0.notes.contains(note) } ?? false
-        }
-        guard let end = try? local.lastID() else { return nil }
-        move.end = end
-        let result = try? await alone { [move] () throws(ReplayError) in try await move.run() }
-        guard let result else { return nil }
-        state.withLock { state in
-            if state.moved.count > 100_000 { state.moved = [:] }
-            state.moved.merge(result.moved) { $1 }
-        }
-        return result.moved.count
-    }
-
-    private func endSpill(if condition: (State) -> Bool) -> Bool {
-        state.withLock { state in
-            guard condition(state) else { return false }
-            state.isSpilling = false
-            state.drain = nil
-            return true
-        }
-    }
-
-    /// Lets the waiting additions continue: to the server, or, if jobs still spill, to the local storage.
-    private func endWaits() {
-        let waiting = state.withLock { $0.waiting.take() } ?? []
-        for wait in waiting { wait.fulfill(with: ()) }
-        isAdded.wake()
-    }
-
-    /// Runs a body while no job is moved or changed.
-    private func alone<Value>(
-        _ body: () async throws(ReplayError) -> Value
-    ) async throws(ReplayError) -> Value {
-        while let turn = state.withLock({ state -> Promise<Void>? in
-            guard state.isBusy else {
-                state.isBusy = true
-                return nil
-            }
-            let turn = Promise<Void>()
-            state.turns.append(turn)
-            return turn
-        }) { await turn.value() }
-        defer {
-            let turns = state.withLock { state in
-                state.isBusy = false
-                defer { state.turns = [] }
-                return state.turns
-            }
-            for turn in turns { turn.fulfill(with: ()) }
-        }
-        return try await body()
-    }
-
-    // MARK: Spilled jobs
-
-    /// Calls a body with the storage and the id of a job.
-    private func find<Value>(
-        _ id: ReplayJob.ID, _ body: (any ReplayStorage, ReplayJob.ID) throws(ReplayError) -> Value
-    ) throws(ReplayError) -> Value {
-        guard id < 0 else { return try body(remote, id) }
-        if let moved = state.withLock({ $0.moved[-id] }) { return try body(remote, moved) }
-        return try body(local, -id)
-    }
-
-    public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
-        var job = try find(id) { (storage, own) throws(ReplayError) in try storage.job(own) }
-        job?.id = id
-        return job
-    }
-
-    public func request(of id: ReplayJob.ID) throws(ReplayError) -> Data? {
-        try find(id) { (storage, own) throws(ReplayError) in try storage.request(of: own) }
-    }
-
-    public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
-        try find(id) { (storage, own) throws(ReplayError) in try storage.failures(of: own) }
-    }
-
-    public func answer(to id: ReplayJob.ID) throws(ReplayError) -> ReplayStoredAnswer? {
-        try find(id) { (storage, own) throws(ReplayError) in try storage.answer(to: own) }
-    }
-
-    /// Applies an action to each job, in one transaction for the spilled ones, and in one for the others.
-    public func apply(
-        _ action: ReplayAction, to ids: [ReplayJob.ID], isDryRun: Bool
-    ) async throws(ReplayError) -> [ReplayEffect] {
-        guard ids.contains(where: { $0 < 0 }) else {
-            return try await remote.apply(action, to: ids, isDryRun: isDryRun)
-        }
-        return try await alone { () throws(ReplayError) in
-            let moved = state.withLock { $0.moved }
-            let spilled = ids.filter { $0 < 0 && moved[-$0] == nil }
-            let others = ids.filter { $0 >= 0 || moved[-$0] != nil }
-            let own = spilled.map { -$0 }, remoteIDs = others.map { moved[-$0] ?? $0 }
-            var effects: [ReplayJob.ID: ReplayEffect] = [:]
-            if !own.isEmpty {
-                let results = try await local.apply(action, to: own, isDryRun: isDryRun)
-                effects.merge(zip(spilled, results)) { $1 }
-                if !isDryRun, action != .discard, action != .hold { spillAgain() }
-            }
-            if !remoteIDs.isEmpty {
-                let results = try await remote.apply(action, to: remoteIDs, isDryRun: isDryRun)
-                effects.merge(zip(others, results)) { $1 }
-            }
-            return ids.map { effects[$0] ?? .noJob }
-        }
-    }
-
-    public func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
-        guard edit.id < 0 else { return try await remote.edit(edit) }
-        return try await alone { () throws(ReplayError) in
-            if let id = state.withLock({ $0.moved[-edit.id] }) { return try await remote.edit(edit.of(id)) }
-            let id = try await local.edit(edit.of(-edit.id))
-            spillAgain()
-            return -id
-        }
-    }
-
-    /// Moves local jobs that had stayed.
-    private func spillAgain() {
-        state.withLock { $0.isSpilling = true }
-        startMoving()
-    }
-
     public func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
         try await local.eraseJobs(of: identity, discardingOpen: discardsJobs)
         try await remote.eraseJobs(of: identity, discardingOpen: discardsJobs)
@@ -351,13 +178,6 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         drain?.cancel()
         await remote.close(within: limit)
         await local.close(within: limit)
-    }
-}
-
-extension ReplayEdit {
-    /// Returns the edit for the same job under its id in another storage.
-    fileprivate func of(_ id: ReplayJob.ID) -> Self {
-        ReplayEdit(id: id, draft: draft, maximumCount: maximumCount, old: old, rules: rules)
     }
 }
 

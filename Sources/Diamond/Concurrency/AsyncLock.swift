@@ -1,8 +1,7 @@
-import Diamond
 import DiamondSQLite
 
 /// An asynchronous lock, granted in the order of the calls.
-final class AsyncLock: Sendable {
+package final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
         var waiting: [Promise<Bool>] = []
@@ -10,11 +9,30 @@ final class AsyncLock: Sendable {
 
     private let state = Guarded(State())
 
+    package init() {}
+
     /// Waits for the lock. Release it with ``release()``.
     ///
     /// - Throws: `CancellationError` if the task is canceled while it waits.
-    func acquire() async throws {
-        let waiter = state.withLock { state -> Promise<Bool>? in
+    package func acquire() async throws {
+        guard let waiter = takeOrWait() else { return }
+        guard await waiter.value(whenCanceled: { false }) else { throw CancellationError() }
+    }
+
+    /// Runs a body with the lock. Waits for it even if the task is canceled.
+    func run<Value, Failure: Error>(
+        _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        if let waiter = takeOrWait() { _ = await waiter.value() }
+        defer { release() }
+        return try await body()
+    }
+
+    /// Takes the lock if it is free.
+    ///
+    /// - Returns: otherwise the waiter that gets it.
+    private func takeOrWait() -> Promise<Bool>? {
+        state.withLock { state in
             guard state.isTaken else {
                 state.isTaken = true
                 return nil
@@ -23,12 +41,10 @@ final class AsyncLock: Sendable {
             state.waiting.append(waiter)
             return waiter
         }
-        guard let waiter else { return }
-        guard await waiter.value(whenCanceled: { false }) else { throw CancellationError() }
     }
 
     /// Passes the lock to the next waiting task.
-    func release() {
+    package func release() {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }
             return state.waiting
