@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Dispatch
 
 /// A reader of holds. It reads on demand, and again a second later if a read failed.
 final class HoldReader: Sendable {
@@ -48,7 +49,8 @@ final class HoldReader: Sendable {
             retries.next = Task.detached { [weak self, clock] in
                 guard (try? await clock.sleep(for: .seconds(1))) != nil else { return }
                 self?.retries.withLock { $0.next = nil }
-                self?.refresh()
+                // A read may wait for a server that does not answer, which must not hold a thread that tasks share.
+                DispatchQueue.global().async { [weak self] in self?.refresh() }
             }
         }
     }
