@@ -22,15 +22,17 @@ import Testing
     /// Never called: compiling it is the test.
     private func article() async throws {
         let address = try PostgresAddress("postgresql://queue@db.example.com/app?sslmode=verify-full")
+        let engine = Engine(Engine.Configuration(queue: .postgres(address), cache: .postgres(address)))
         let storage = try await PostgresReplayStorage(address)
         let queue = ReplayQueue(storage: storage)
-        let server = try await PostgresReplayStorage(address, requiresServer: false)
-        let spill = Store(directory: URL(filePath: "/var/lib/app/spill"))
-        var configuration = Engine.Configuration(cache: .postgres(address))
-        configuration.queueStorage = try SpillingReplayStorage(server, spillingInto: spill)
+        _ = (queue, engine)
+    }
+
+    /// Never called, either.
+    private func cache(at address: PostgresAddress) {
         let cache = Engine.Configuration(cache: .postgres(address, capacity: 4 << 30))
         let engine = Engine(cache)
-        _ = (queue, engine, configuration)
+        _ = engine
     }
 }
 #endif

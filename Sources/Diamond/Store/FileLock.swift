@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 
 /// A lock between processes, held until it is dropped or its process ends.
-final class FileLock {
+final class FileLock: Sendable {
     /// The pause between two attempts: the system has no lock call with a timeout.
     private static let pause: Duration = .milliseconds(10)
 

@@ -2,7 +2,8 @@ import DiamondSQLite
 public import Foundation
 
 /// The directories of an engine's files: `cache.sqlite`, which may be deleted at any time, and `replay.sqlite`, which
-/// must not be deleted.
+/// must not be deleted. Neither must the directory `replay.spill`, which has jobs for a queue on a server
+/// (``QueuePlace``).
 ///
 /// Several processes may use one store at the same time.
 public struct Store: Hashable, Sendable {
@@ -64,6 +65,9 @@ public struct Store: Hashable, Sendable {
 
     /// The directory of the locks of the owners that claim jobs.
     var ownersDirectory: URL { replayDirectory.appendingPathComponent("replay.owners") }
+
+    /// The directory of the jobs that wait to be moved to a queue on a server.
+    var spillDirectory: URL { replayDirectory.appendingPathComponent("replay.spill") }
 
     /// The path of a file that is touched when there is work for the queue.
     var wakePath: String { Self.path("replay.wake", in: replayDirectory) }

@@ -13,6 +13,8 @@ import Foundation
 public final class PostgresReplayStorage: ReplayStorage {
     let pool: PostgresPool
     let clock: PostgresClock
+    /// Whether the tables have to be looked at when a connection is made.
+    private let isUnknown = Guarded(true)
     let marks = Guarded(PostgresMarks())
     private let observer = Guarded<(@Sendable (ReplayCommit) -> Void)?>(nil)
     private let watchers = PostgresWatchers()
@@ -48,16 +50,36 @@ public final class PostgresReplayStorage: ReplayStorage {
     /// - Parameters:
     ///   - create: whether the tables are created if they are missing. Otherwise, that is the error `noStore`.
     ///   - lead: returns the milliseconds that are added to the server's time, for tests.
-    package init(
+    package convenience init(
         _ address: PostgresAddress, connections: Int = 4, requiresServer: Bool = true, create: Bool = true,
         lead: @escaping @Sendable () -> Int64 = { 0 }
     ) async throws(ReplayError) {
+        self.init(withoutServer: address, connections: connections, create: create, lead: lead)
+        isUnknown.withLock { $0 = false }
+        do throws(PostgresError) {
+            let limit = Duration.seconds(requiresServer ? 20 : 2)
+            try await PostgresMigration.queue.run(on: pool, create: create, within: limit)
+            try await clock.set(from: pool)
+        } catch {
+            guard !requiresServer, [.unreachable, .late, .busy].contains(error.code) else {
+                pool.close()
+                throw ReplayError(error)
+            }
+            isUnknown.withLock { $0 = true }
+        }
+    }
+
+    /// Opens the queue of a database without waiting for its server. The tables are looked at, and created if they are
+    /// missing, when it can be reached, and calls throw `unreachable` until then.
+    init(
+        withoutServer address: PostgresAddress, connections: Int, create: Bool = true,
+        lead: @escaping @Sendable () -> Int64 = { 0 }
+    ) {
         let clock = PostgresClock(lead: lead)
         self.clock = clock
-        let isUnknown = Guarded(false)
         pool = PostgresPool(
             address, size: connections,
-            prepare: { (connection) throws(PostgresError) in
+            prepare: { [isUnknown] (connection) throws(PostgresError) in
                 guard isUnknown.withLock({ $0 }) else { return }
                 try PostgresMigration.queue.run(on: connection, create: create)
                 try clock.set(from: connection)
@@ -69,17 +91,6 @@ public final class PostgresReplayStorage: ReplayStorage {
                 try connection.rows("SELECT pg_notify('diamond', '')").count
             }
             return true
-        }
-        do throws(PostgresError) {
-            let limit = Duration.seconds(requiresServer ? 20 : 2)
-            try await PostgresMigration.queue.run(on: pool, create: create, within: limit)
-            try await clock.set(from: pool)
-        } catch {
-            guard !requiresServer, [.unreachable, .late, .busy].contains(error.code) else {
-                pool.close()
-                throw ReplayError(error)
-            }
-            isUnknown.withLock { $0 = true }
         }
     }
 
@@ -150,6 +161,25 @@ public final class PostgresReplayStorage: ReplayStorage {
     public func close(within limit: Duration) async {
         // Later calls open connections again.
         watchers.close()
+    }
+}
+
+extension QueuePlace {
+    /// The place of a queue in a PostgreSQL database: ``PostgresReplayStorage``. While the server cannot be reached,
+    /// jobs are added to a file in the engine's store, and moved when it is back. See <doc:RunningAFleet>.
+    ///
+    /// - Parameters:
+    ///   - address: the server and the database. The user needs the right to create a schema the first time.
+    ///   - connections: the largest number of connections for the work; 4 by default. Two more watch the queue and prove
+    ///     that this process is alive, if it sends jobs.
+    ///   - allowsClearText: whether an engine with a seal may have its queue there, although its jobs are not sealed on
+    ///     the server; `false` by default: `Engine.queue()` throws `cannotSeal` then.
+    public static func postgres(
+        _ address: PostgresAddress, connections: Int = 4, allowsClearText: Bool = false
+    ) -> QueuePlace {
+        .server(address.description, allowsClearText: allowsClearText) { () throws(ReplayError) in
+            PostgresReplayStorage(withoutServer: address, connections: connections)
+        }
     }
 }
 

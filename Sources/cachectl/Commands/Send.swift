@@ -85,7 +85,7 @@ struct Send: AsyncParsableCommand {
     private func setQueue(of configuration: inout Engine.Configuration, for request: Request) async throws {
         guard let server = try server.place(besides: store.place).server else { return }
         do {
-            configuration.queueStorage = try await server.replayStorage(create: true)
+            configuration.queue = .storage(try await server.replayStorage(create: true))
         } catch let error as ReplayError {
             guard request.replay.mode == .never else { throw error }
             Output.note("cachectl: sent without a queue: \(error.message)")

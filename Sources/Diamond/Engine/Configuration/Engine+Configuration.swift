@@ -4,12 +4,14 @@ public import HTTPTypes
 extension Engine {
     /// The settings of an engine.
     public struct Configuration: Sendable {
-        /// The store of the cache and the queue; `nil` for neither.
+        /// The store of the cache and the queue; `nil` for an engine without them, unless they are elsewhere.
         public var store: Store?
+        /// The place of the queue: ``QueuePlace/store``, the default, is the file of ``store``.
+        public var queue = QueuePlace.store
         /// The place of the cache: ``CachePlace/store``, the default, is the file of ``store``.
         public var cache = CachePlace.store
         /// The seal of the files of the cache and the queue, such as ``AESGCMSeal``; `nil`, the default, leaves them in
-        /// clear. See <doc:Sealing>.
+        /// clear. It also seals a cache on a server, but not a queue there (``QueuePlace``). See <doc:Sealing>.
         public var seal: (any CacheSeal)?
         #if Compression
         /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib;
@@ -89,9 +91,6 @@ extension Engine {
         public var cookies: CookieJar?
         /// The observers of the engine's events, from the opening of the cache on. See <doc:WatchingActivity>.
         public var observers: [any ActivityObserver] = []
-        /// The storage of the queue's jobs, which no other queue of the process uses; `nil`, the default, for the file of
-        /// ``store``.
-        public var queueStorage: (any ReplayStorage)?
         /// The limits of single lanes; a lane that is not named has the engine's width.
         public var lanes: [Lane: LaneLimits] = [:]
         /// The executor for callbacks that name none; ``CallbackExecutor/platform`` by default: the main thread on
@@ -117,11 +116,13 @@ extension Engine {
 
         /// Creates a configuration with the defaults.
         ///
-        /// - Parameter store: the store of the cache and the queue; `nil` for an engine without them.
-        ///
-        /// - Parameter cache: the place of the cache.
-        public init(store: Store? = .default, cache: CachePlace = .store) {
+        /// - Parameters:
+        ///   - store: the store of the cache and the queue; `nil` for an engine without them.
+        ///   - queue: the place of the queue.
+        ///   - cache: the place of the cache.
+        public init(store: Store? = .default, queue: QueuePlace = .store, cache: CachePlace = .store) {
             self.store = store
+            self.queue = queue
             self.cache = cache
         }
     }

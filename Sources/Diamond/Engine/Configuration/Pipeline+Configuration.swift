@@ -52,7 +52,7 @@ extension Pipeline {
         )
     }
 
-    /// Returns the queue; `nil` without a store and a storage.
+    /// Returns the queue; `nil` if it is the store's, and there is no store.
     private static func jobSlot(
         _ configuration: Engine.Configuration,
         environment: Environment,
@@ -67,28 +67,21 @@ extension Pipeline {
         clock.draw = configuration.draw
         clock.endTimeout = configuration.cancellationTimeout
         let isAutomatic = configuration.replays == .automatically
-        let prepare = { @Sendable (queue: ReplayQueue) in
-            queue.watchHolds { lanes.setHeld(LanePauses($0)) }
-            // The engine's own replayer begins a moment later.
-            if isAutomatic { queue.noteReplayer() }
-        }
-        if let storage = configuration.queueStorage {
+        let (place, store) = (configuration.queue, configuration.store)
+        guard place.name != nil || store != nil else { return nil }
+        return JobSlot(place.name == nil ? store?.replayPath : nil) {
+            [clock, seal = configuration.seal] (seals) throws(ReplayError) in
+            let storage = try place.openStorage(of: store, seal: seal, seals: seals, clock: clock) { error in
+                activity.report(.queueFailed(reason: error.message))
+            }
             let queue = ReplayQueue(storage: storage, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)
             }
-            prepare(queue)
-            return JobSlot(queue)
-        }
-        return configuration.store.map { store in
-            JobSlot(store.replayPath) { [clock, seal = configuration.seal] (seals) throws(ReplayError) in
-                let queue = try ReplayQueue(
-                    store, seal: seal, clock: clock, activity: activity, rules: environment.rules, seals: seals
-                ) {
-                    try await environment.resolve($0)
-                }
-                prepare(queue)
-                return queue
-            }
+            let watch = { @Sendable in queue.watchHolds { lanes.setHeld(LanePauses($0)) } }
+            if place.mayWait { DispatchQueue.global().async(execute: watch) } else { watch() }
+            // The engine's own replayer begins a moment later.
+            if isAutomatic { queue.noteReplayer() }
+            return queue
         }
     }
 }

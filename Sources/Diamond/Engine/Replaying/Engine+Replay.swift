@@ -3,18 +3,17 @@ import Foundation
 
 /// Requests that are queued and sent later. See <doc:Replaying>.
 extension Engine {
-    /// Returns the queue of the engine's store, and opens it on first use. Requests that are added to it get the
-    /// engine's base URL, headers and identity.
+    /// Returns the queue of the engine (``Configuration/queue``), and opens it on first use. Requests that are added to
+    /// it get the engine's base URL, headers and identity.
     ///
-    /// - Throws: ``ReplayError``: `noStore` if the engine has no store.
+    /// - Throws: ``ReplayError``: `noStore` if the queue is the store's, and the engine has no store; `cannotSeal` if the
+    ///   engine has a seal, and the queue's server would have the jobs in clear.
     public func queue() throws(ReplayError) -> ReplayQueue {
-        guard let replays = pipeline.replays else {
-            throw ReplayError(.noStore, "the engine has no store: give its configuration one")
-        }
+        guard let replays = pipeline.replays else { throw .noStore }
         return try replays.open()
     }
 
-    /// Returns the queue if it is open, or if its file exists, for this package's other targets; otherwise `nil`.
+    /// Returns the queue if it is open, or if it exists, for this package's other targets; otherwise `nil`.
     package func queueIfExists() throws(ReplayError) -> ReplayQueue? { try pipeline.replays?.openIfExists() }
 
     /// Whether the engine sends the jobs of its queue itself, for this package's other targets.

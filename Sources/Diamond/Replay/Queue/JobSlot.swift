@@ -7,21 +7,16 @@ final class JobSlot: Sendable {
     typealias Open = @Sendable (_ seals: Bool) throws(ReplayError) -> ReplayQueue
 
     private let openQueue: Open
-    private let path: String
+    private let path: String?
     private let queue = Guarded<ReplayQueue?>(nil)
 
-    /// - Parameter path: the path of the queue's file.
-    init(_ path: String, open: @escaping Open) {
+    /// - Parameter path: the path of the queue's file; `nil` for a queue elsewhere, which counts as existing.
+    init(_ path: String?, open: @escaping Open) {
         self.path = path
         openQueue = open
     }
 
-    /// Creates a slot with an open queue.
-    init(_ queue: ReplayQueue) {
-        path = ""
-        openQueue = { _ in queue }
-        self.queue.withLock { $0 = queue }
-    }
+    private var exists: Bool { path.map { FileManager.default.fileExists(atPath: $0) } ?? true }
 
     /// Returns the queue, and opens it if needed. After a failure, the next call tries again.
     func open() throws(ReplayError) -> ReplayQueue {
@@ -33,19 +28,19 @@ final class JobSlot: Sendable {
         }
     }
 
-    /// Returns the queue if it is open, or if its file exists, for example from another process or an earlier run.
-    /// Returns `nil` otherwise.
+    /// Returns the queue if it is open, or if it exists, for example from another process or an earlier run. Returns
+    /// `nil` otherwise.
     func openIfExists() throws(ReplayError) -> ReplayQueue? {
         if let queue = queue.withLock({ $0 }) { return queue }
-        return FileManager.default.fileExists(atPath: path) ? try open() : nil
+        return exists ? try open() : nil
     }
 
-    /// Opens the queue if its file exists. If it has to be sealed first, which takes time in proportion to its size,
+    /// Opens the queue if it exists. If it has to be sealed first, which takes time in proportion to its size,
     /// that is done in a task of its own, and other calls wait for it. Holds apply at once.
     ///
     /// - Parameter report: receives the error of that task.
     func openSoon(reportingFailure report: @escaping @Sendable (ReplayError) -> Void) throws(ReplayError) {
-        guard FileManager.default.fileExists(atPath: path) else { return }
+        guard exists else { return }
         let isBehind = try queue.withLock { (queue) throws(ReplayError) in
             guard queue == nil else { return false }
             let opened = try openQueue(false)

@@ -82,11 +82,14 @@ extension ReplayQueue {
         _ draft: ReplayDraft,
         isWanted: @escaping @Sendable (ReplayJob.ID?) -> Bool
     ) async throws(ReplayError) -> DurableRequest.Admission {
+        let spill = storage as? SpillingReplayStorage
+        // No owner can claim a job that spills.
+        if spill?.isSpilling == true { return try await addUnclaimed(draft, isWanted: isWanted) }
         let me: ReplayOwnerRecord.ID
         do throws(ReplayError) { me = try await owner.enter() } catch {
-            // A closed queue sends nothing, but still stores the request.
-            guard error.code == .closed else { throw error }
-            return .queued(try await add([draft]) { isWanted($0[0]) }[0])
+            // A closed queue sends nothing, but still stores the request. So does one whose jobs can spill.
+            guard error.code == .closed || (spill != nil && error.mayBeUnreachable) else { throw error }
+            return try await addUnclaimed(draft, isWanted: isWanted)
         }
         do throws(ReplayError) {
             let entry = ReplayEntry([draft], maximumCount: maximumCount, rules: rules, owner: me)
@@ -101,5 +104,11 @@ extension ReplayQueue {
             owner.leave()
             throw error
         }
+    }
+
+    private func addUnclaimed(
+        _ draft: ReplayDraft, isWanted: @escaping @Sendable (ReplayJob.ID?) -> Bool
+    ) async throws(ReplayError) -> DurableRequest.Admission {
+        .queued(try await add([draft]) { isWanted($0[0]) }[0])
     }
 }

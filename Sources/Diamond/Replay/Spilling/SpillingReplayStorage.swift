@@ -28,11 +28,15 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
 
     let remote: any ReplayStorage
     let local: any ReplayStorage
+    /// The lock on the directory of the local storage; `nil` if no other program looks for it.
+    private let lock: FileLock?
+    /// The move of what ended engines have left in the other directories.
+    private let rescue: SpillRescue?
     let pause: Duration
     let clock: any Clock<Duration>
     let state: Guarded<State>
     let isAdded = Signal()
-    /// Taken while jobs are moved or changed.
+    /// The lock of those that move or change jobs.
     let changes = AsyncLock()
 
     /// Creates a storage. Jobs that an earlier process has left in the local storage are moved first.
@@ -43,18 +47,45 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     ///   - pause: the time between two attempts to move spilled jobs; by default a second.
     ///   - clock: the clock for the pause.
     /// - Throws: ``ReplayError`` if the local storage cannot be read.
-    public init(
+    public convenience init(
         _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration = .seconds(1),
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(ReplayError) {
+        try self.init(remote, spillingInto: local, pause: pause, clock: clock, lock: nil, rescue: nil)
+    }
+
+    private init(
+        _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration,
+        clock: any Clock<Duration>, lock: FileLock?, rescue: SpillRescue?
+    ) throws(ReplayError) {
         self.remote = remote
         self.local = local
+        self.lock = lock
+        self.rescue = rescue
         self.pause = pause
         self.clock = clock
-        let open = try local.counts().filter { !$0.key.isEnd && $0.value > 0 }
-        let isEmpty = try open.isEmpty ? local.holds().isEmpty : false
-        state = Guarded(State(isSpilling: !isEmpty))
-        if !isEmpty { startMoving() }
+        let isSpilling = try ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false).isNeeded
+        state = Guarded(State(isSpilling: isSpilling))
+        if isSpilling { startMoving() }
+    }
+
+    /// Creates a storage whose local one is the first directory that no other engine has. Moves to the server what
+    /// ended engines have left in the others, too.
+    ///
+    /// - Parameters:
+    ///   - remote: the storage of all processes.
+    ///   - directories: the directories of the server's spilled jobs.
+    ///   - clock: the clock for the pauses between two attempts to move them.
+    ///   - report: receives the errors that keep jobs of other directories from being moved, each once.
+    /// - Throws: ``ReplayError`` if no directory can be opened.
+    convenience init(
+        _ remote: any ReplayStorage, spillingInto directories: SpillDirectories, clock: any Clock<Duration>,
+        reportingFailure report: @escaping @Sendable (ReplayError) -> Void
+    ) throws(ReplayError) {
+        let own = try directories.take()
+        let rescue = SpillRescue(directories, to: remote, clock: clock, reportingFailure: report)
+        try self.init(
+            remote, spillingInto: own.storage, pause: .seconds(1), clock: clock, lock: own.lock, rescue: rescue)
     }
 
     /// Creates a storage whose local one is the file `replay.sqlite` of a store.
@@ -168,6 +199,11 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         try await remote.eraseJobs(of: identity, discardingOpen: discardsJobs)
     }
 
+    /// While jobs spill, none of the server's are counted, because that could wait for it.
+    public func unsentCount(besides owner: ReplayOwnerRecord.ID?) throws(ReplayError) -> Int {
+        isSpilling ? 0 : try remote.unsentCount(besides: owner)
+    }
+
     public func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
         try await local.maintain(retention)
         try await remote.maintain(retention)
@@ -176,6 +212,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     public func close(within limit: Duration) async {
         let drain = state.withLock { $0.drain }
         drain?.cancel()
+        rescue?.stop()
         await remote.close(within: limit)
         await local.close(within: limit)
     }
@@ -187,5 +224,5 @@ extension [ReplayJob.ID?] {
 
 extension ReplayError {
     /// Whether a storage may not have been reached, so that a later call may succeed.
-    fileprivate var mayBeUnreachable: Bool { isTransient || code == .cannotOpen || code == .closed }
+    var mayBeUnreachable: Bool { isTransient || code == .cannotOpen || code == .closed }
 }

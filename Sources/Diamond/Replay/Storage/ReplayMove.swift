@@ -51,6 +51,7 @@ package struct ReplayMove: Sendable {
     }
 
     private static let batchSize = 100
+    private static let open = ReplayFilter(states: [.ready, .waiting, .held], includesSignedOut: true)
 
     let source: any ReplayStorage
     let target: any ReplayStorage
@@ -182,6 +183,22 @@ package struct ReplayMove: Sendable {
             .sorted { ($0.ids.first ?? 0) < ($1.ids.first ?? 0) }
     }
 
+    /// Whether the source has a job to move, or a note.
+    var isNeeded: Bool {
+        get throws(ReplayError) {
+            if try !batches().isEmpty { return true }
+            var last: ReplayJob.ID = 0
+            while true {
+                let jobs = try source.jobs(Self.open, after: last, limit: Self.batchSize)
+                if jobs.contains(where: includes) { return true }
+                guard let newest = jobs.last else { return false }
+                last = newest.id
+            }
+        }
+    }
+
+    private func includes(_ job: ReplayJob) -> Bool { includesHeld || job.state != .held || job.reason != .held }
+
     private func batches() throws(ReplayError) -> [Batch] {
         try source.holds().compactMap { active in
             guard case .key(let name) = active.hold, name.hasPrefix(Self.prefix) else { return nil }
@@ -196,16 +213,14 @@ package struct ReplayMove: Sendable {
     private func next(
         after last: inout ReplayJob.ID, besides blocked: Set<ExactText>, by me: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> Batch? {
-        let filter = ReplayFilter(states: [.ready, .waiting, .held], includesSignedOut: true)
         while true {
-            let jobs = try source.jobs(filter, after: last, limit: Self.batchSize)
+            let jobs = try source.jobs(Self.open, after: last, limit: Self.batchSize)
             let noted = Set(try batches().flatMap(\.ids))
             let free = jobs.prefix { $0.id <= end && !noted.contains($0.id) }
             guard let newest = free.last else { return nil }
             last = newest.id
             let ids = free.filter { job in
-                (includesHeld || !(job.state == .held && job.reason == .held))
-                    && !(job.orderingKey.map { blocked.contains(ExactText($0)) } ?? false)
+                includes(job) && !(job.orderingKey.map { blocked.contains(ExactText($0)) } ?? false)
             }.map(\.id)
             if ids.isEmpty { continue }
             let first = try await target.reserveIDs(ids.count)

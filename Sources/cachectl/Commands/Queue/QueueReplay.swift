@@ -159,7 +159,9 @@ struct QueueReplay: AsyncParsableCommand {
     /// - Throws: Exit code 5 if the store is sealed with another key: nothing may be written there unencrypted.
     private func configuration() async throws -> Engine.Configuration {
         var configuration = try store.configuration()
-        configuration.queueStorage = try await server.place(besides: store.place).server?.replayStorage(create: false)
+        if let server = try server.place(besides: store.place).server {
+            configuration.queue = .storage(try await server.replayStorage(create: false))
+        }
         let cache = try store.findCache(seal: configuration.seal)
         if let cache {
             try store.refuseLocked(cache)

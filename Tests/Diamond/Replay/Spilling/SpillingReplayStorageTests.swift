@@ -6,36 +6,6 @@ import Testing
 
 @testable import Diamond
 
-/// A storage whose server a test makes unreachable.
-private final class UnreliableStorage: ReplayStorageWrapper {
-    enum Fault { case none, unreachable, unknownCommit }
-
-    let base: any ReplayStorage
-    let fault = Guarded(Fault.none)
-
-    init(_ base: any ReplayStorage) { self.base = base }
-
-    static let error = ReplayError(.unreachable, "the server does not answer")
-
-    private func refuseIfUnreachable() throws(ReplayError) {
-        if fault.withLock({ $0 == .unreachable }) { throw Self.error }
-    }
-
-    func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {
-        try refuseIfUnreachable()
-        return try await base.reserveIDs(count)
-    }
-
-    func enqueue(
-        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
-    ) async throws(ReplayError) -> ReplayEnqueued {
-        try refuseIfUnreachable()
-        let added = try await base.enqueue(entry, isWanted: isWanted)
-        guard fault.withLock({ $0 == .none }) else { throw Self.error }
-        return added
-    }
-}
-
 /// A storage in which a test stops calls.
 private final class PausingStorage: ReplayStorageWrapper {
     let base: any ReplayStorage

@@ -1,0 +1,106 @@
+import Crypto
+import DiamondSQLite
+import Foundation
+
+/// The directories of the jobs that spill while one server cannot be reached: `replay.spill/SERVER/1`, `2` and so on,
+/// next to the `replay.sqlite` of a store.
+///
+/// Each engine has one of them as long as it lives, by a lock on a file in it. The kernel releases the lock however the
+/// process ends. Each server has its own directories, because the ids of jobs are known to one server only.
+struct SpillDirectories: Sendable {
+    /// A directory whose lock this process has.
+    struct Taken: Sendable {
+        let storage: SQLiteReplayStorage
+        let lock: FileLock
+    }
+
+    private let store: Store
+    private let directory: URL
+    private let seal: (any CacheSeal)?
+    private let clock: ReplayClock
+
+    /// - Parameters:
+    ///   - store: the engine's store.
+    ///   - server: the name of the server, without a password.
+    ///   - seal: the seal of the spilled jobs; `nil` for none.
+    ///   - clock: the clock of the queue.
+    init(of store: Store, server: String, seal: (any CacheSeal)?, clock: ReplayClock) {
+        self.store = store
+        // File names are short, and names of servers may be long.
+        let digest = Hex.text(of: SHA256.hash(data: Data(server.utf8)).prefix(6))
+        directory = store.spillDirectory.appendingPathComponent("\(Store.fileName(server).prefix(100))-\(digest)")
+        self.seal = seal
+        self.clock = clock
+    }
+
+    /// The numbers of the directories that exist.
+    var numbers: [Int] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+        return names.compactMap { Int($0) }.sorted()
+    }
+
+    private func store(_ number: Int) -> Store {
+        var store = Store(directory: directory.appendingPathComponent("\(number)"))
+        store.vfs = self.store.vfs
+        return store
+    }
+
+    private func hasQueue(_ number: Int) -> Bool { (try? store(number).hasQueue()) ?? false }
+
+    /// Takes the first directory that no other engine has. One that exists, and cannot be opened, is left out: it may
+    /// be damaged, or sealed with another key.
+    func take() throws(ReplayError) -> Taken {
+        var number = 1
+        while true {
+            let isNew = !hasQueue(number)
+            do throws(ReplayError) {
+                if isNew { try create(number) }
+                if let taken = try open(number) { return taken }
+            } catch {
+                guard !isNew else { throw error }
+            }
+            number += 1
+        }
+    }
+
+    func path(of number: Int) -> String { store(number).replayDirectory.path }
+
+    /// Moves the jobs of a directory to the server, unless an engine has it.
+    func rescue(_ number: Int, to remote: any ReplayStorage) async throws(ReplayError) {
+        guard hasQueue(number), let taken = try open(number) else { return }
+        defer { withExtendedLifetime(taken) {} }
+        // No engine is about to add jobs.
+        let move = ReplayMove(from: taken.storage, to: remote, maximumCount: .max, includesHeld: false) { _ in false }
+        if try move.isNeeded { _ = try await move.run() }
+    }
+
+    private func create(_ number: Int) throws(ReplayError) {
+        let own = store(number).replayDirectory
+        do throws(CacheError) {
+            for place in [store.replayDirectory, store.spillDirectory, directory, own] { try store.create(place) }
+        } catch {
+            throw ReplayError(.cannotOpen, error.message)
+        }
+    }
+
+    /// Opens a directory; returns `nil` if another engine has it.
+    private func open(_ number: Int) throws(ReplayError) -> Taken? {
+        let store = store(number)
+        let lock: FileLock
+        do throws(SQLiteError) {
+            lock = try FileLock(store.spillLockPath, timeout: .zero)
+        } catch {
+            if error.code == .busy { return nil }
+            throw ReplayError(error)
+        }
+        let storage = try SQLiteReplayStorage(store, seal: seal, clock: clock, create: true, seals: true)
+        return Taken(storage: storage, lock: lock)
+    }
+}
+
+extension Store {
+    /// The path of the lock of the engine whose jobs spill into this store.
+    fileprivate var spillLockPath: String {
+        replayDirectory.appending(path: "replay.lock", directoryHint: .notDirectory).path
+    }
+}

@@ -1,0 +1,292 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+/// A directory stands for the server, and the engines of one store for the processes of a machine: a file's lock belongs
+/// to an open file, whatever the process.
+@Suite("The place of a queue", .limit(minutes: 5)) struct QueuePlaceTests {
+    private let app = TemporaryStore()
+    private let database = TemporaryStore()
+    private let server: SQLiteReplayStorage
+    private let fault = Guarded(UnreliableStorage.Fault.none)
+    private let clock = TestClock()
+    private let failures = Guarded<[String]>([])
+
+    init() throws { server = try Self.storage(database.store) }
+
+    private static func storage(_ store: Store) throws(ReplayError) -> SQLiteReplayStorage {
+        try SQLiteReplayStorage(store, seal: nil, clock: .system, create: true, seals: true)
+    }
+
+    /// The place on the server.
+    private func place(_ name: String = "sql://server.test", allowsClearText: Bool = false) -> QueuePlace {
+        .server(name, allowsClearText: allowsClearText) { [database, fault] () throws(ReplayError) in
+            UnreliableStorage(try Self.storage(database.store), fault: fault)
+        }
+    }
+
+    /// Returns the configuration of one more process.
+    private func configuration(queue: QueuePlace? = nil) -> Engine.Configuration {
+        var configuration = Engine.Configuration(store: app.store, queue: queue ?? place())
+        configuration.transport = StubTransport(status: 201)
+        configuration.clock = clock
+        configuration.observers = [
+            ActivityListener { [failures] event in
+                if case .queueFailed(let reason) = event { failures.withLock { $0.append(reason) } }
+            }
+        ]
+        return configuration
+    }
+
+    private func request(_ number: Int) -> Request {
+        var request = Request("http://api.test/\(number)", method: .put)
+        request.replay = ReplayPolicy(.durable, orderingKey: "k")
+        return request
+    }
+
+    /// Adds a job, and returns its id.
+    @discardableResult
+    private func add(_ number: Int, to engine: Engine) async throws -> ReplayJob.ID {
+        try #require(try await engine.queue().enqueue(request(number)))
+    }
+
+    /// The numbers of the requests that the server has, in their order.
+    private func numbers() throws -> [String] {
+        try server.jobs(ReplayFilter(), after: 0, limit: 100).map { String($0.url.suffix(1)) }
+    }
+
+    /// The names of the directories of spilled jobs.
+    private func directories() throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: app.directory.path)
+            .filter { $0.hasPrefix("replay.spill/") && $0.hasSuffix("/replay.sqlite") }
+            .compactMap { $0.split(separator: "/").dropLast().last.map(String.init) }.sorted()
+    }
+
+    /// Waits for a condition, while the pauses between two attempts to move jobs pass.
+    private func untilPausing(_ condition: () throws -> Bool) async rethrows {
+        try await untilTrue {
+            clock.advance(by: .seconds(1))
+            return try condition()
+        }
+    }
+
+    // MARK: Places
+
+    @Test func `a queue is in the store by default, and needs one`() throws {
+        #expect(Engine.Configuration().queue.name == nil)
+        var own = configuration(queue: .store)
+        _ = try Engine(own).queue()
+        #expect(FileManager.default.fileExists(atPath: app.store.replayPath))
+        own.store = nil
+        let error = #expect(throws: ReplayError.self) { try Engine(own).queue() }
+        #expect(error?.code == .noStore)
+    }
+
+    @Test(arguments: [false, true]) func `a queue elsewhere has an engine's jobs, and its store has none`(
+        isServer: Bool
+    ) async throws {
+        let queue = isServer ? place() : .storage(try Self.storage(database.store))
+        let configuration = configuration(queue: queue)
+        #expect("\(configuration)".contains(", queue \(isServer ? "sql://server.test" : server.name)"))
+        let engine = Engine(configuration)
+        #expect(try await add(1, to: engine) > 0)
+        var durable = request(2)
+        durable.replay = .durable
+        #expect(try await engine.send(durable).status.code == 201)
+        #expect(try numbers() == ["1", "2"])
+        #expect(!FileManager.default.fileExists(atPath: app.store.replayPath))
+        #expect(try directories() == (isServer ? ["1"] : []))
+        await engine.close()
+    }
+
+    @Test func `a server is not waited for when an engine is created`() async throws {
+        let (answer, isAsked) = (DispatchSemaphore(value: 0), Guarded(false))
+        let place = QueuePlace.server("sql://server.test") { [database] () throws(ReplayError) in
+            SilentStorage(try Self.storage(database.store)) {
+                isAsked.withLock { $0 = true }
+                answer.wait()
+                answer.signal()
+            }
+        }
+        let engine = Engine(configuration(queue: place))
+        _ = try engine.queue()
+        answer.signal()
+        await untilTrue { isAsked.withLock { $0 } }
+        #expect(try await add(1, to: engine) > 0)
+    }
+
+    @Test func `without a store, nothing spills`() async throws {
+        var configuration = configuration()
+        configuration.store = nil
+        let engine = Engine(configuration)
+        fault.withLock { $0 = .unreachable }
+        let error = await #expect(throws: ReplayError.self) { try await add(1, to: engine) }
+        #expect(error?.code == .unreachable)
+        let refused = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
+        #expect(refused?.code == .cannotQueue)
+    }
+
+    @Test func `a directory that cannot be used is reported, and the server is used without it`() async throws {
+        try FileManager.default.createDirectory(at: app.directory, withIntermediateDirectories: true)
+        try Data().write(to: app.store.spillDirectory)
+        let engine = Engine(configuration())
+        #expect(failures.withLock { $0 }.contains { $0.contains("jobs cannot be stored here while sql://server.test") })
+        #expect(try await add(1, to: engine) > 0)
+        fault.withLock { $0 = .unreachable }
+        let error = await #expect(throws: ReplayError.self) { try await add(2, to: engine) }
+        #expect(error?.code == .unreachable)
+    }
+
+    // MARK: Spilling
+
+    @Test func `jobs spill while the server is away, and durable requests too`() async throws {
+        let engine = Engine(configuration())
+        fault.withLock { $0 = .unreachable }
+        let first = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
+        #expect(first?.code == .queued && (first?.jobID ?? 0) < 0)
+        #expect(try await add(2, to: engine) < 0)
+        let third = await #expect(throws: ConnectionError.self) { try await engine.send(request(3)) }
+        #expect(third?.code == .queued && (third?.jobID ?? 0) < 0)
+        #expect(try numbers() == [])
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1", "2", "3"] }
+        await engine.close()
+    }
+
+    @Test func `engines of one store have directories of their own`() async throws {
+        fault.withLock { $0 = .unreachable }
+        let engines = (0..<3).map { _ in Engine(configuration()) }
+        for (number, engine) in engines.enumerated() { #expect(try await add(number, to: engine) < 0) }
+        #expect(try directories() == ["1", "2", "3"])
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers().count == 3 }
+        #expect(try Set(numbers()) == ["0", "1", "2"])
+        for engine in engines { await engine.close() }
+    }
+
+    @Test(arguments: [UnreliableStorage.Fault.unreachable, .unknownCommit])
+    func `an engine moves what ended ones have left, each job once`(fault kind: UnreliableStorage.Fault) async throws {
+        do {
+            fault.withLock { $0 = kind }
+            let engines = (0..<3).map { _ in Engine(configuration()) }
+            for (number, engine) in engines.enumerated() { #expect(try await add(number, to: engine) < 0) }
+            for engine in engines { await engine.close() }
+        }
+        let next = Engine(configuration())
+        fault.withLock { $0 = .none }
+        try await untilPausing { try Set(numbers()) == ["0", "1", "2"] && isMoved() }
+        #expect(try numbers().count == 3)
+        await next.close()
+    }
+
+    @Test func `a living engine moves what another leaves later`() async throws {
+        let living = Engine(configuration())
+        fault.withLock { $0 = .unreachable }
+        do {
+            let other = Engine(configuration())
+            #expect(try await add(1, to: other) < 0)
+            #expect(try directories() == ["1", "2"])
+            await other.close()
+        }
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1"] && isMoved() }
+        #expect(try await add(2, to: living) > 0)
+        #expect(try numbers() == ["1", "2"])
+        await living.close()
+    }
+
+    @Test func `jobs for one server are not moved to another`() async throws {
+        fault.withLock { $0 = .unreachable }
+        do {
+            let engine = Engine(configuration())
+            #expect(try await add(1, to: engine) < 0)
+            await engine.close()
+        }
+        fault.withLock { $0 = .none }
+        let other = Engine(configuration(queue: place("sql://other.test")))
+        #expect(try await add(2, to: other) > 0)
+        for _ in 0..<30 {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        #expect(try numbers() == ["2"])
+        let engine = Engine(configuration())
+        try await untilPausing { try numbers() == ["2", "1"] }
+        for engine in [engine, other] { await engine.close() }
+    }
+
+    /// Whether no directory has a job or a note of one.
+    private func isMoved() throws -> Bool {
+        let place = try FileManager.default.contentsOfDirectory(atPath: app.store.spillDirectory.path)
+        for name in place {
+            for number in try directories() {
+                let directory = app.store.spillDirectory.appending(path: "\(name)/\(number)")
+                let storage = try Self.storage(Store(directory: directory))
+                guard try storage.holds().isEmpty, try storage.counts().allSatisfy({ $0.key.isEnd || $0.value == 0 })
+                else { return false }
+            }
+        }
+        return true
+    }
+
+    // MARK: Seals
+
+    @Test func `a queue on a server is refused to an engine with a seal, unless clear text is allowed`() async throws {
+        var configuration = configuration()
+        configuration.seal = AESGCMSeal.first
+        let engine = Engine(configuration)
+        let error = #expect(throws: ReplayError.self) { try engine.queue() }
+        #expect(error?.code == .cannotSeal && error?.message.contains("allowsClearText") == true)
+        #expect(failures.withLock { $0 }.contains { $0.contains("allowsClearText") })
+        let refused = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
+        #expect(refused?.code == .cannotQueue)
+        #expect(try numbers() == [])
+        configuration.queue = place(allowsClearText: true)
+        #expect(try await add(1, to: Engine(configuration)) > 0)
+        configuration.queue = .storage(try Self.storage(database.store))
+        #expect(try await add(2, to: Engine(configuration)) > 0)
+        #expect(try numbers() == ["1", "2"])
+    }
+
+    @Test func `spilled jobs are sealed, and wait for an engine with their key`() async throws {
+        fault.withLock { $0 = .unreachable }
+        var configuration = configuration(queue: place(allowsClearText: true))
+        configuration.seal = AESGCMSeal.first
+        do {
+            let engine = Engine(configuration)
+            #expect(try await add(1, to: engine) < 0)
+            #expect(try app.found(["api.test"]) == [])
+            await engine.close()
+        }
+        fault.withLock { $0 = .none }
+        configuration.seal = nil
+        let clear = Engine(configuration)
+        await untilPausing { failures.withLock { $0 }.contains { $0.contains("sealed") } }
+        #expect(try await add(2, to: clear) > 0)
+        #expect(try directories() == ["1", "2"] && numbers() == ["2"])
+        configuration.seal = AESGCMSeal.first
+        let sealed = Engine(configuration)
+        try await untilPausing { try numbers() == ["2", "1"] }
+        for engine in [clear, sealed] { await engine.close() }
+    }
+}
+
+/// A storage whose server does not answer with its holds before a closure returns.
+private final class SilentStorage: ReplayStorageWrapper {
+    let base: any ReplayStorage
+    private let wait: @Sendable () -> Void
+
+    init(_ base: any ReplayStorage, wait: @escaping @Sendable () -> Void) {
+        self.base = base
+        self.wait = wait
+    }
+
+    func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold] {
+        wait()
+        return try base.holds()
+    }
+}
