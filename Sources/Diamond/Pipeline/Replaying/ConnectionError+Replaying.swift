@@ -20,10 +20,15 @@ extension ConnectionError {
         }
     }
 
-    /// Creates the error of a request that waits for other jobs, and was not sent.
+    /// Creates the error of a request that waits for other jobs, or for the server of the queue, and was not sent.
     init(queued id: ReplayJob.ID?, request: Request) {
         let message =
-            id.map { "\(request) is queued as job \($0), behind other jobs" } ?? "\(request) need not be sent any more"
+            switch id {
+            case nil: "\(request) need not be sent any more"
+            // It has spilled.
+            case let id? where id < 0: "\(request) is queued here as job \(id) until the queue's server can be reached"
+            case let id?: "\(request) is queued as job \(id), behind other jobs"
+            }
         self.init(.queued, message)
         jobID = id
     }

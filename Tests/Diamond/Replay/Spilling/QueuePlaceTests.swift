@@ -148,6 +148,7 @@ import Testing
         fault.withLock { $0 = .unreachable }
         let first = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
         #expect(first?.code == .queued && (first?.jobID ?? 0) < 0)
+        #expect(first?.message.contains("until the queue's server can be reached") == true)
         #expect(try await add(2, to: engine) < 0)
         let third = await #expect(throws: ConnectionError.self) { try await engine.send(request(3)) }
         #expect(third?.code == .queued && (third?.jobID ?? 0) < 0)
