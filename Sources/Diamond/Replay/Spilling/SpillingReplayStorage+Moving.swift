@@ -15,6 +15,8 @@ extension SpillingReplayStorage {
                 while await self?.hasMovedAll() == false {
                     guard (try? await clock.sleep(for: pause)) != nil else { return }
                 }
+                // No replayer does it for a process that only adds jobs.
+                try? await self?.local.maintain(ReplayRetention())
             }
         }
     }

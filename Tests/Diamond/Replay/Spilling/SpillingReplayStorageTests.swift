@@ -155,6 +155,27 @@ private final class PausingStorage: ReplayStorageWrapper {
         #expect(try paths().count == 3)
     }
 
+    @Test func `the local storage forgets what was moved long ago`() async throws {
+        var own = ReplayClock.system
+        own.now = { [clock] in clock.wallTime }
+        own.uptime = { [clock] in clock.uptime }
+        let local = try SQLiteReplayStorage(
+            Store(directory: files.directory.appending(path: "old")), seal: nil, clock: own, create: true, seals: true)
+        let storage = try SpillingReplayStorage(remote, spillingInto: local, clock: clock)
+        remote.fault.withLock { $0 = .unreachable }
+        let first = try await add(1, to: storage)
+        remote.fault.withLock { $0 = .none }
+        await waitUntilMoved(storage)
+        #expect(try paths() == ["1"] && local.job(-first)?.state == .done)
+        clock.advance(by: .seconds(2 * 86_400))
+        remote.fault.withLock { $0 = .unreachable }
+        let second = try await add(2, to: storage)
+        remote.fault.withLock { $0 = .none }
+        await waitUntilMoved(storage)
+        try await untilTrue { try local.job(-first) == nil }
+        #expect(try local.job(-second)?.state == .done)
+    }
+
     @Test func `a request that may not be sent now is preceded while jobs spill`() async throws {
         let storage = try spilling()
         var request = Request("http://api.test/", method: .put)
