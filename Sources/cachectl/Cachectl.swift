@@ -33,6 +33,8 @@ struct Cachectl: AsyncParsableCommand {
               4   the store cannot be opened or written
               5   the store is sealed, and its key was not given
               6   no response yet: the request is in the queue, to be sent or reviewed
+              7   an assertion of send failed
+              8   a placeholder of send has no value, or none could be captured
               64  wrong usage, or a request that cannot be sent
               74  the output cannot be written
               141 the reader of the output has closed it, as head does

@@ -17,7 +17,6 @@ struct EntryGroups {
         ("< 30d", 2_592_000_000), ("older", .max),
     ]
     private static let rowLimit = 40
-    private static let barWidth = 24
 
     private let criterion: Criterion
     private var groups: [String: Group] = [:]
@@ -95,10 +94,9 @@ struct EntryGroups {
             ],
             rows: rows.map { row in
                 let count = row.group.entries
-                let bar = (count * Self.barWidth + largest - 1) / max(1, largest)
                 return [
                     String(count), Quantity.bytes(row.group.bytes), "\(count * 100 / max(1, total)) %",
-                    String(repeating: "█", count: bar), row.name,
+                    Table.bar(count, of: largest), row.name,
                 ]
             })
     }

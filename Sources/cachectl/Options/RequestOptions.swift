@@ -64,8 +64,11 @@ struct RequestOptions: ParsableArguments {
     func request() throws -> Request { try request(source) }
 
     /// Returns the request of another source, changed by the same options.
-    func request(_ source: String) throws -> Request {
-        var request = try Self.base(source)
+    func request(_ source: String) throws -> Request { try changed(Self.base(source)) }
+
+    /// Returns a request, changed by the options.
+    func changed(_ base: Request) throws -> Request {
+        var request = base
         for parameter in p { request.parameters.append(parsing: parameter) }
         if let method { request.method = try Self.method(method) }
         for header in headers { request.headers.append(try Self.field(header)) }
@@ -78,21 +81,29 @@ struct RequestOptions: ParsableArguments {
         return request
     }
 
+    static func base(_ source: String) throws(RequestError) -> Request {
+        guard let text = try text(of: source) else {
+            return isCommand(source) ? try Request(curl: source) : Request(source)
+        }
+        do {
+            return try Request(json: text)
+        } catch {
+            throw RequestError(error.code, source == "-" ? error.message : "\(source): \(error.message)")
+        }
+    }
+
     // A source without a scheme is a file, never a relative URL.
-    private static func base(_ source: String) throws(RequestError) -> Request {
-        guard source != "-" else { return try Request(json: try input()) }
-        guard !isCommand(source) else { return try Request(curl: source) }
-        guard !source.hasPrefix("{") else {
+    /// Returns the content of a file or of standard input; `nil` for a URL and a curl command.
+    static func text(of source: String) throws(RequestError) -> Data? {
+        guard source != "-" else { return try input() }
+        guard !isCommand(source) else { return nil }
+        guard !source.hasPrefix("{"), !source.hasPrefix("[") else {
             throw RequestError(
                 .malformedRequest, "a request as JSON cannot be an argument: put it in a file, or pipe it to -")
         }
-        guard !source.contains("://") else { return Request(source) }
+        guard !source.contains("://") else { return nil }
         guard let data = FileManager.default.contents(atPath: source) else { throw noSource(source) }
-        do {
-            return try Request(json: data)
-        } catch {
-            throw RequestError(error.code, "\(source): \(error.message)")
-        }
+        return data
     }
 
     /// Returns the error for a source that is not a request. Shows the source only if it looks like a file name,

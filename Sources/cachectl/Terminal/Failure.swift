@@ -14,6 +14,8 @@ enum Failure {
     static let noStore = ExitCode(4)
     static let sealed = ExitCode(5)
     static let queued = ExitCode(6)
+    static let failedAssertion = ExitCode(7)
+    static let missingValue = ExitCode(8)
     static let usage = ExitCode(64)
     static let noOutput = ExitCode(74)
     /// The exit code that a shell gives a program that SIGPIPE has ended.
@@ -32,6 +34,7 @@ enum Failure {
         case let error as RequestError: report(usage, error.message)
         case let error as ReplayError: report(code(of: error), error.message + remedy(of: error))
         case let error as ConnectionError: report(code(of: error), error.message)
+        case let error as MissingValue: report(missingValue, error.message)
         default: error
         }
     }
@@ -50,7 +53,7 @@ enum Failure {
         }
     }
 
-    private static func code(of error: ConnectionError) -> ExitCode {
+    static func code(of error: ConnectionError) -> ExitCode {
         switch error.code {
         case .badRequest, .badSettings, .noCredential: usage
         case .queued: queued

@@ -18,9 +18,10 @@ enum Output {
 
     /// Writes a JSON value, without ending the program if the output is closed.
     ///
+    /// - Parameter isLine: Whether it is one of several values, each in a line.
     /// - Throws: The exit code, if the output is closed.
-    static func attempt(json value: some Encodable) throws {
-        try attempt(Data((text(of: value, isPretty: true) + "\n").utf8))
+    static func attempt(json value: some Encodable, isLine: Bool) throws {
+        try attempt(Data((text(of: value, isPretty: !isLine) + "\n").utf8))
     }
 
     /// Writes a message of one line.

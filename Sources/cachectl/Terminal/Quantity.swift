@@ -29,10 +29,15 @@ enum Quantity {
 
     /// Formats a duration: `0.4 ms`, `12 ms`, `1.5 s`. A negative one is `0.0 ms`.
     static func time(_ duration: Duration) -> String {
-        let duration = max(.zero, duration)
-        let milliseconds = Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
+        let milliseconds = milliseconds(max(.zero, duration))
         guard milliseconds < 1000 else { return "\(tenths(milliseconds / 1000)) s" }
         return "\(milliseconds < 10 ? tenths(milliseconds) : String(Int(milliseconds))) ms"
+    }
+
+    /// Returns milliseconds, rounded to microseconds.
+    static func milliseconds(_ duration: Duration) -> Double {
+        let (seconds, attoseconds) = duration.components
+        return Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000
     }
 
     /// Formats a time: `2026-08-01T12:00:00Z`.

@@ -19,6 +19,11 @@ struct Table {
         self.rows = rows
     }
 
+    /// Returns a bar of a histogram: 24 characters for the largest number, one for a small one, none for zero.
+    static func bar(_ count: Int, of largest: Int) -> String {
+        String(repeating: "█", count: (count * 24 + largest - 1) / max(1, largest))
+    }
+
     /// Returns the header and the rows as lines.
     ///
     /// - Parameter width: The columns of the terminal; `nil` for no limit.

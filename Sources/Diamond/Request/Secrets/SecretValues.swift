@@ -1,14 +1,14 @@
 /// The secret values of a request, which are masked in messages about its response: a server may repeat them.
-struct SecretValues: Hashable, Sendable {
+package struct SecretValues: Hashable, Sendable {
     /// The longest first, so that no part of a longer one is left.
     private let values: [[UInt8]]
 
-    init(_ values: some Sequence<String>) {
+    package init(_ values: some Sequence<String>) {
         self.values = Set(values).map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
     }
 
     /// Returns a text with each of the values masked. A value of fewer than four bytes is masked as a whole word only.
-    func masked(_ text: String) -> String {
+    package func masked(_ text: String) -> String {
         guard !values.isEmpty else { return text }
         // As bytes: a letter with a combining mark is a different `Character`.
         return String(decoding: values.reduce(Array(text.utf8)) { Self.masked($0, hiding: $1) }, as: UTF8.self)
