@@ -141,7 +141,7 @@ struct Send: AsyncParsableCommand {
 
     /// Sends the requests and prints their results, because closing the store may wait for another process that writes.
     ///
-    /// - Returns: The error that ends the command; `nil` if there is none.
+    /// - Returns: the error that ends the command; `nil` if there is none.
     private func failure(of sequence: RequestSequence, with engine: Engine) async -> (any Error)? {
         do {
             return try await sequence.run(with: engine) { try show($0, of: sequence.steps.count) }
@@ -194,7 +194,7 @@ struct Send: AsyncParsableCommand {
 
     // MARK: Printing
 
-    /// - Parameter count: The number of requests of the sequence.
+    /// - Parameter count: the number of requests of the sequence.
     private func show(_ result: StepResult, of count: Int) throws {
         switch result.response {
         case .success(let response) where !store.json: try show(response, result: result, of: count)

@@ -17,7 +17,7 @@ struct Latencies {
 
     private let sorted: [Duration]
 
-    /// - Parameter latencies: The latencies in any order, at least one.
+    /// - Parameter latencies: the latencies in any order, at least one.
     init(_ latencies: [Duration]) { sorted = latencies.sorted() }
 
     private var mean: Duration { sorted.reduce(.zero, +) / max(1, sorted.count) }

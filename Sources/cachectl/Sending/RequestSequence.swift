@@ -14,10 +14,10 @@ struct RequestSequence: Sendable {
     /// Reads and checks all requests.
     ///
     /// - Parameters:
-    ///   - source: A URL, a curl command, or a file with one request, an array of them, or one in each line.
-    ///   - assertions: Conditions of every response.
-    ///   - change: Applies the options of the command to a request.
-    /// - Throws: An error before anything is sent, if a request is malformed or has a placeholder without a value.
+    ///   - source: a URL, a curl command, or a file with one request, an array of them, or one in each line.
+    ///   - assertions: conditions of every response.
+    ///   - change: applies the options of the command to a request.
+    /// - Throws: an error before anything is sent, if a request is malformed or has a placeholder without a value.
     init(
         _ source: String, assertions: [Assertion], change: @escaping @Sendable (Request) throws -> Request
     ) throws {
@@ -112,8 +112,8 @@ struct RequestSequence: Sendable {
 
     /// Sends the requests, until one fails. A queued request whose response is not needed does not end the sequence.
     ///
-    /// - Parameter receive: Gets the result of each request.
-    /// - Returns: The exit code of the first failure; `nil` if there is none.
+    /// - Parameter receive: gets the result of each request.
+    /// - Returns: the exit code of the first failure; `nil` if there is none.
     func run(with engine: Engine, receive: (StepResult) throws -> Void) async throws -> ExitCode? {
         var captured: [String: JSONValue] = [:]
         var code: ExitCode?

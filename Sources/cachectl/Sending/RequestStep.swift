@@ -78,7 +78,7 @@ struct RequestStep: Sendable {
     ///
     /// A credential whose secret has the name of a captured value gets that value.
     ///
-    /// - Parameter captured: The values that were captured before.
+    /// - Parameter captured: the values that were captured before.
     func request(with values: Template.Values, captured: [String: JSONValue] = [:]) throws -> Request {
         switch source {
         case .request(let request): return request
