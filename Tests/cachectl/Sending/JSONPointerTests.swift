@@ -1,3 +1,4 @@
+#if Tools
 import Diamond
 import DiamondTestSupport
 import Testing
@@ -29,3 +30,4 @@ import Testing
     @Test(arguments: ["", "foo", "#/foo", "$.foo", "/a~", "/a~2", "/a/~b"])
     func `is no pointer`(text: String) { #expect(JSONPointer(text) == nil) }
 }
+#endif

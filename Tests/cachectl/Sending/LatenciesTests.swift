@@ -1,3 +1,4 @@
+#if Tools
 import DiamondTestSupport
 import Foundation
 import Testing
@@ -27,3 +28,4 @@ import Testing
         #expect(Latencies([]).histogram.isEmpty)
     }
 }
+#endif
