@@ -39,8 +39,12 @@ import Testing
     @Test func `count two columns for a wide character`() async throws {
         try await enqueue("日本")
         try await enqueue("abcdef")
+        // Symbols that are shown as pictures, and one that is not.
+        try await enqueue("✅⭐⚡")
+        try await enqueue("✓")
         let lines = try await cachectl("queue", "keys").text.split(separator: "\n")
         #expect(lines.contains { $0.hasPrefix("日本       1") } && lines.contains { $0.hasPrefix("abcdef     1") })
+        #expect(lines.contains { $0.hasPrefix("✅⭐⚡     1") } && lines.contains { $0.hasPrefix("✓          1") })
         let shown = try await cachectl.tool().runOnTerminal(["queue", "keys"], columns: 4)
         #expect(shown.text.split(separator: "\n").contains("日…"))
     }
