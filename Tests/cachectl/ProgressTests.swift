@@ -51,6 +51,15 @@ import Testing
         #expect(try await !cachectl(command).errors.contains("\r"))
     }
 
+    @Test func `is not drawn on a terminal that cannot erase a line`() async throws {
+        try await fill()
+        let output = Pipe()
+        async let read = output.readAll()
+        let shown = try await cachectl.tool(["TERM": "dumb"]).runOnTerminal(["verify"], columns: 80, output: output)
+        #expect(shown.ending == .exited(0) && shown.text.isEmpty, "\(shown.text)")
+        _ = await read
+    }
+
     @Test func `fits a narrow terminal`() async throws {
         try await fill()
         let drawn = try await run(["export", "--har"], columns: 12).split(separator: "\u{1B}[K").map { $0.dropFirst() }

@@ -3,8 +3,8 @@ import ArgumentParser
 import Foundation
 import Synchronization
 
-/// A line on standard error that says how far a command is. It is drawn only on a terminal, and removed at the end, by
-/// SIGINT or SIGTERM, and before other output.
+/// A line on standard error that says how far a command is. It is drawn only on a terminal that can erase a line (not
+/// on one with `TERM=dumb`), and removed at the end, by SIGINT or SIGTERM, and before other output.
 struct Progress {
     private struct Line {
         /// What is counted: `entries`.
@@ -28,7 +28,7 @@ struct Progress {
     ///   - isQuiet: Whether nothing is drawn on a terminal either.
     ///   - endsAtSignal: Whether the line removes itself at a signal, and the signal then ends the program.
     init(_ unit: String, of total: Int? = nil, isQuiet: Bool, endsAtSignal: Bool = true) {
-        guard !isQuiet, Output.messageWidth != nil else {
+        guard !isQuiet, Output.messageWidth != nil, ProcessInfo.processInfo.environment["TERM"] != "dumb" else {
             interruptions = []
             return
         }

@@ -26,8 +26,8 @@ struct Shell {
     /// - Parameter environment: beside that of a shell.
     func tool(_ environment: [String: String] = [:]) -> BuiltTool {
         var tool = BuiltTool("cachectl")
-        // Whatever language the machine speaks.
-        tool.environment = ["LC_ALL": "C"].merging(environment) { $1 }
+        // Whatever language the machine speaks, and whatever terminal runs the tests.
+        tool.environment = ["LC_ALL": "C", "TERM": "xterm"].merging(environment) { $1 }
         tool.environment.merge([
             "DIAMOND_STORE": temporary.directory.path, "COLUMNS": "", "XDG_CACHE_HOME": "/nonexistent",
         ]) { $1 }
