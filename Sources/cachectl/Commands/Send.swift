@@ -26,17 +26,13 @@ struct Send: AsyncParsableCommand {
             cache, how many attempts were on the wire, and the latencies of the answers, also at Ctrl-C.
 
             FILE
-              {"url": "https://${HOST}/login", "method": "POST",
-               "capture": {"token": "/access_token"}, "assert": ["status == 200"]}
-              {"url": "https://${HOST}/me",
-               "credentials": [{"prefix": "Bearer ", "secret": "token"}]}
+              [{"url": "https://${HOST}/login", "method": "POST",
+                "capture": {"token": "/access_token"}, "assert": ["status == 200"]},
+               {"url": "https://${HOST}/me",
+                "credentials": [{"prefix": "Bearer ", "secret": "token"}]}]
 
-            EXAMPLES
+            EXAMPLE
               cachectl send https://api.example.com/items -H 'Accept: text/csv' -p page=2
-              cachectl send requests.json --assert 'duration < 500' --assert '/id exists'
-              cachectl send https://api.example.com/items --repeat 200 --concurrency 8
-              cachectl send https://api.example.com/items --offline
-              cachectl send request.json --replay durable
             """,
         aliases: ["get"]
     )
@@ -57,7 +53,8 @@ struct Send: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Queue requests that cannot be sent now: onFailure, or durable (on disk before the first attempt).",
-            valueName: "MODE"))
+            valueName: "MODE"),
+        completion: .list(ReplayPolicy.Mode.allCases.filter { $0 != .never }.map(\.rawValue)))
     var replay: String?
 
     @Option(
@@ -159,7 +156,7 @@ struct Send: AsyncParsableCommand {
         // Requests of --repeat wait for each other only if the user says so.
         configuration.width = max(configuration.width, concurrency?.count ?? 1)
         configuration.originWidth = max(configuration.originWidth, concurrency?.count ?? 1)
-        let needsQueue = !offline && (replay != nil || sequence.steps.contains(where: \.isQueueable))
+        let needsQueue = replay != nil || sequence.steps.contains(where: \.isQueueable)
         try await setQueue(of: &configuration, isRequired: needsQueue)
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }
         let cache: Cache?
@@ -181,9 +178,10 @@ struct Send: AsyncParsableCommand {
         return configuration
     }
 
-    /// A request that needs no queue is also sent if the server of the queue cannot be reached.
+    /// A request that needs no queue is also sent if the server of the queue cannot be reached. With --offline, the
+    /// server is not asked.
     private func setQueue(of configuration: inout Engine.Configuration, isRequired: Bool) async throws {
-        guard let server = try server.place(besides: store.place).server else { return }
+        guard let server = try server.place(besides: store.place).server, !offline else { return }
         do {
             configuration.queue = .storage(try await server.replayStorage(create: true))
         } catch let error as ReplayError {

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -78,15 +79,19 @@ import Testing
 
     @Test func `has no more requests on the wire than --concurrency allows, and as many`() async throws {
         let gate = DispatchSemaphore(value: 0)
+        let onWire = Guarded((count: 0, most: 0))
         let origin = try ScriptedOrigin { request in
+            onWire.withLock { $0 = ($0.count + 1, max($0.most, $0.count + 1)) }
             // The eighth request shows that eight are on the wire: more than an engine allows by default.
             if request.number == 8 { for _ in 0..<8 { gate.signal() } }
             if request.number <= 8 { gate.wait() }
+            onWire.withLock { $0.count -= 1 }
             return ScriptedOrigin.response()
         }
         let sent = try await cachectl(
             "send", origin.base, "-X", "POST", "--repeat", "16", "--concurrency", "8", "--json")
         #expect(try form(sent)["attempts"] as? Int == 16 && sent.status == 0, "\(sent.text)\(sent.errors)")
+        #expect(onWire.withLock { $0.most } == 8)
     }
 
     @Test(arguments: [SIGINT, SIGTERM]) func `ends at a signal with the summary of what was measured`(
@@ -157,6 +162,10 @@ import Testing
         let text = #"{"url": "\#(origin.base)/x", "method": "POST", "replay": {"mode": "durable"}}"#
         #expect(try await cachectl("send", "-", "--offline", input: text).status == 1)
         #expect(origin.requests.count == 1 && !cachectl.files().contains("replay.sqlite"))
+        let queue = try RawServer { $0.shutOutput() }
+        let server = queue.base.replacing("http://", with: "postgresql://anna@") + "/d"
+        let apart = try await cachectl("send", origin.base, "--offline", "--queue", server)
+        #expect(apart.status == 0 && !apart.errors.contains("queue"), "\(apart.errors)")
     }
 
     @Test func `--replay queues a request that cannot be sent`() async throws {

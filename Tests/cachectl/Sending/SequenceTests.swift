@@ -89,6 +89,18 @@ import Testing
         #expect(!origin.requests.contains { $0.line.hasPrefix("DELETE") })
     }
 
+    @Test func `the file in the help can be sent`() async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.response(body: #"{"access_token": "s3cret-token"}"#) }
+        let help = try await cachectl("send", "--help").text.split(separator: "\n", omittingEmptySubsequences: false)
+        let shown = help.drop { $0 != "FILE" }.dropFirst().prefix { !$0.isEmpty }.joined(separator: "\n")
+        let file = try cachectl.file("help.json", shown.replacing("https://", with: "http://"))
+        let host = String(origin.base.dropFirst("http://".count))
+        let sent = try await cachectl("send", file, environment: ["HOST": host])
+        #expect(sent.status == 0, "\(sent.errors)")
+        #expect(origin.requests.map(\.target) == ["/login", "/me"])
+        #expect(origin.requests.last?.value("Authorization") == "Bearer s3cret-token")
+    }
+
     @Test func `a captured value is a secret of later requests by its name`() async throws {
         let origin = try Self.origin()
         let credentials = #""credentials": [{"prefix": "Bearer ", "secret": "token"}]"#
