@@ -106,13 +106,19 @@ struct Send: AsyncParsableCommand {
             }
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
-        let repetition = repetitions.map { Repetition(count: $0.count, concurrency: concurrency?.count ?? 1) }
-        let summary = await repetition?.run(sequence, with: engine)
-        let failure: (any Error)? = summary == nil ? await failure(of: sequence, with: engine) : summary?.code
-        await engine.waitForRefreshes()
+        var failure: (any Error)?
+        var isInterrupted = false
+        if let repetitions {
+            let repetition = Repetition(count: repetitions.count, concurrency: concurrency?.count ?? 1)
+            let summary = await repetition.run(sequence, with: engine)
+            isInterrupted = summary.isInterrupted
+            failure = self.failure(showing: summary)
+        } else {
+            failure = await self.failure(of: sequence, with: engine)
+        }
+        if !isInterrupted { await engine.waitForRefreshes() }
         await engine.close()
         withExtendedLifetime(observation) {}
-        if let summary { store.json ? Output.json(summary.form) : summary.show() }
         if let failure { throw failure }
     }
 
@@ -144,6 +150,18 @@ struct Send: AsyncParsableCommand {
             return try await sequence.run(with: engine) { try show($0, of: sequence.steps.count) }
         } catch {
             return Failure.reported(error)
+        }
+    }
+
+    /// Prints the summary, because the refreshes and the closing of the store may take longer.
+    ///
+    /// - Returns: the error that ends the command; `nil` if there is none.
+    private func failure(showing summary: LoadSummary) -> (any Error)? {
+        do {
+            try store.json ? Output.attempt(json: summary.form, isLine: false) : Output.attempt(lines: summary.lines)
+            return summary.code
+        } catch {
+            return error
         }
     }
 

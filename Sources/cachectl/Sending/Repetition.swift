@@ -123,27 +123,25 @@ struct LoadSummary: Sendable {
         Response.Source.allCases.compactMap { source in sources[source].map { (source.rawValue, $0) } }
     }
 
-    func show() {
+    /// The lines for a terminal.
+    var lines: [String] {
         let rate = Double(Int(perSecond * 10)) / 10
         let end = isInterrupted ? "; interrupted" : ""
-        Output.line("requests    \(requests) in \(Quantity.time(time)), \(rate) per second\(end)")
-        if !answers.isEmpty { Output.line("answers     \(Self.text(answers.map { ("from \($0.name)", $0.count) }))") }
-        Output.line("attempts    \(attempts) on the wire")
+        var lines = ["requests    \(requests) in \(Quantity.time(time)), \(rate) per second\(end)"]
+        if !answers.isEmpty { lines.append("answers     \(Self.text(answers.map { ("from \($0.name)", $0.count) }))") }
+        lines.append("attempts    \(attempts) on the wire")
         if !statuses.isEmpty {
             let counts = statuses.sorted { $0.key < $1.key }.map { ("with status \($0.key)", $0.value) }
-            Output.line("statuses    \(Self.text(counts))")
+            lines.append("statuses    \(Self.text(counts))")
         }
         let failures = errors.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        if !failures.isEmpty { Output.line("errors      \(Self.text(failures))") }
-        for (problem, count) in problems.sorted(by: { $0.key < $1.key }) {
-            Output.line("problem     \(count) × \(problem)")
-        }
-        guard !latencies.isEmpty else { return }
+        if !failures.isEmpty { lines.append("errors      \(Self.text(failures))") }
+        lines += problems.sorted { $0.key < $1.key }.map { "problem     \($0.value) × \($0.key)" }
+        guard !latencies.isEmpty else { return lines }
         let latencies = Latencies(latencies)
         let figures = latencies.figures.map { "\($0.key) \(Quantity.time($0.value))" }
-        Output.line("latency     \(figures.joined(separator: ", "))")
-        Output.line("")
-        Output.table(latencies.table)
+        lines += ["latency     \(figures.joined(separator: ", "))", ""]
+        return lines + latencies.table.lines(width: Output.width)
     }
 
     var form: JSONObject {

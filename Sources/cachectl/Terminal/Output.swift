@@ -16,6 +16,13 @@ enum Output {
     /// - Returns: Whether the line was written.
     static func attempt(line text: String) -> Bool { failure(of: Data((text.withoutControls + "\n").utf8)) == nil }
 
+    /// Writes lines, without ending the program if the output is closed.
+    ///
+    /// - Throws: The exit code, if the output is closed.
+    static func attempt(lines: [String]) throws {
+        try attempt(Data(lines.map { $0.withoutControls + "\n" }.joined().utf8))
+    }
+
     /// Writes a JSON value, without ending the program if the output is closed.
     ///
     /// - Parameter isLine: Whether it is one of several values, each in a line.

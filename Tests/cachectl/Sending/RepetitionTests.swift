@@ -115,18 +115,52 @@ import Testing
             ],
             output: .pipe(output), errors: .null)
         async let text = output.readAll()
-        await withCheckedContinuation { continuation in
-            // Waiting blocks: not on a thread of any pool.
-            Thread.detachNewThread {
-                reached.wait()
-                continuation.resume()
-            }
-        }
+        await wait(for: reached)
         process.kill(signal)
         #expect(await process.ended() == .exited(3))
         let data = await text
         let result = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(result["requests"] as? Int == 4 && result["interrupted"] as? Bool == true, "\(result)")
+        hold.signal()
+    }
+
+    /// Waiting blocks: not on a thread of any pool.
+    private func wait(for semaphore: DispatchSemaphore) async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                semaphore.wait()
+                continuation.resume()
+            }
+        }
+    }
+
+    @Test func `does not wait for refreshes when it is interrupted`() async throws {
+        let reached = DispatchSemaphore(value: 0)
+        let hold = DispatchSemaphore(value: 0)
+        let origin = try ScriptedOrigin { request in
+            // The refresh of the stale response.
+            if request.number == 2 {
+                reached.signal()
+                hold.wait()
+            }
+            return ScriptedOrigin.response("200 OK", "Cache-Control: max-age=0", "ETag: \"1\"")
+        }
+        let output = Pipe()
+        let process = try ChildProcess(
+            BuiltTool("cachectl").url,
+            [
+                "send", origin.base, "--policy", "staleWhileRevalidate", "--repeat", "1000000", "--json", "--store",
+                cachectl.temporary.directory.path,
+            ],
+            output: .pipe(output), errors: .null)
+        async let text = output.readAll()
+        await wait(for: reached)
+        process.kill(SIGINT)
+        // The refresh is still held.
+        #expect(await process.ended() == .exited(3))
+        let data = await text
+        let result = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
+        #expect(result["interrupted"] as? Bool == true && result["attempts"] as? Int == 2, "\(result)")
         hold.signal()
     }
 
