@@ -113,7 +113,7 @@ struct RequestSequence: Sendable {
     /// Sends the requests, until one fails. A queued request whose response is not needed does not end the sequence.
     ///
     /// - Parameter receive: gets the result of each request.
-    /// - Returns: the exit code of the first failure; `nil` if there is none.
+    /// - Returns: the exit code of the failure, or of a queued request if no later one failed; otherwise `nil`.
     func run(with engine: Engine, receive: (StepResult) throws -> Void) async throws -> ExitCode? {
         var captured: [String: JSONValue] = [:]
         var code: ExitCode?
@@ -131,7 +131,8 @@ struct RequestSequence: Sendable {
                 time: ContinuousClock.now - start, known: known)
             try result.check(capturing: &captured)
             try receive(result)
-            code = code ?? result.code
+            // A queued request may still succeed: a later failure is graver.
+            if code == nil || code == Failure.queued { code = result.code ?? code }
             if result.code != nil, !result.isQueued || !step.captures.isEmpty || !step.assertions.isEmpty { break }
         }
         return code

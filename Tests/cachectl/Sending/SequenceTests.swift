@@ -194,6 +194,15 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    @Test func `exits with the code of a failure after a queued request`() async throws {
+        let origin = try Self.origin()
+        let queued = #"{"url": "http://127.0.0.1:1/", "method": "PUT", "replay": {"mode": "durable"}, \#(Self.once)}"#
+        let sent = try await send(origin, #"[\#(queued), {"url": "${HOST}/me"}]"#)
+        #expect(sent.status == 2 && sent.text == "no" && sent.errors.contains("job 1"), "\(sent.errors)")
+    }
+
+    private static let once = #""retry": {"attempts": 1}"#
+
     /// Files that are wrong, and a part of the message.
     private static let mistakes = [
         (#"[{"url": "http://h/"}, {"url": "http://h/", "metod": "PUT"}]"#, "requests.json: request 2: key \"metod\""),
