@@ -1,14 +1,14 @@
 /// A reference that a server sent in `Location` or `Content-Location` (RFC 9110 sections 10.2.2 and 8.7).
-struct ServerReference {
+package struct ServerReference {
     /// The URL of the reference, with illegal bytes escaped, without user info.
-    let url: RequestURL
+    package let url: RequestURL
     /// Whether the reference had user info, which must not be used as credentials (RFC 9110 section 4.2.4).
     let hadUserInfo: Bool
 
     /// Resolves a reference; `nil` if it is not valid.
     ///
     /// - Parameter base: the URL of the request whose response has the reference.
-    init?(_ text: String, from base: String) {
+    package init?(_ text: String, from base: String) {
         let reference = Array(text.utf8)
         guard !reference.isEmpty else { return nil }
         let start = Self.startOfAuthority(reference)

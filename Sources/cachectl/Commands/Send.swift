@@ -232,7 +232,7 @@ struct Send: AsyncParsableCommand {
     private func show(_ response: Response, result: StepResult, of count: Int) throws {
         let isPrinted = result.number == count || result.code != nil
         if isPrinted, !result.hidesBody { try Output.body(response.body, isRaw: raw) }
-        let place = count > 1 ? "\(result.number) \(result.method.rawValue) \(result.step.url): " : ""
+        let place = count > 1 ? "\(result.number) \(result.request.method.rawValue) \(result.step.url): " : ""
         Output.note("\(place)\(response.status.code), \(Self.origin(of: response)) in \(Quantity.time(result.time))")
         if isPrinted, result.hidesBody { Output.note("cachectl: the body is not printed: values of it are captured") }
     }
@@ -243,7 +243,7 @@ struct Send: AsyncParsableCommand {
             "status": response.status.code, "source": response.source.rawValue,
             "milliseconds": Quantity.milliseconds(result.time),
             "headers": response.headers.map {
-                [$0.name.rawName, $0.name == .setCookie ? "•••" : result.masked(SecretNames.masked($0))]
+                [$0.name.rawName, $0.name == .setCookie ? "•••" : result.masked($0)]
             },
             "body": body, "base64": body == nil && !result.hidesBody ? response.body.base64EncodedString() : nil,
             "captured": result.captured.isEmpty ? nil : result.captured,

@@ -29,7 +29,7 @@ struct RequestSequence: Sendable {
         var used: [String: JSONValue] = [:]
         var captured: Set<String> = []
         for (index, step) in steps.enumerated() {
-            let values = { (name: String) throws -> JSONValue in
+            let values = Template.Values { name in
                 // Stands for a value that is not known yet.
                 guard !captured.contains(name) else { return 1 }
                 guard let text = environment[name], !text.isEmpty else {
@@ -39,7 +39,7 @@ struct RequestSequence: Sendable {
                 used[name] = .string(text)
                 return .string(text)
             }
-            let request = try Self.naming(index + 1, of: steps.count, in: file) {
+            let request = try Self.naming(index + 1, of: steps.count, in: file, hiding: { Array(used.values) }) {
                 for assertion in step.assertions { try assertion.check(with: values) }
                 return try step.request(with: values)
             }
@@ -95,16 +95,24 @@ struct RequestSequence: Sendable {
     }
 
     /// Adds the file to an error, and the number of the request if there are several.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the request, from 1.
+    ///   - count: the number of requests.
+    ///   - file: the file; `nil` if there is none.
+    ///   - values: returns the values whose texts are masked in the message.
+    ///   - body: the work that may fail.
     private static func naming<Value>(
-        _ number: Int, of count: Int, in file: String? = nil, _ body: () throws -> Value
+        _ number: Int, of count: Int, in file: String? = nil, hiding values: () -> [JSONValue] = { [] },
+        _ body: () throws -> Value
     ) throws -> Value {
         let place = [file, count > 1 ? "request \(number)" : nil].compactMap { $0.map { "\($0): " } }.joined()
         do {
             return try body()
         } catch let error as RequestError {
-            throw RequestError(error.code, place + error.message)
+            throw RequestError(error.code, place + SecretValues(textsOf: values()).masked(error.message))
         } catch let error as MissingValue {
-            throw MissingValue(message: place + error.message)
+            throw MissingValue(message: place + SecretValues(textsOf: values()).masked(error.message))
         }
     }
 
@@ -115,19 +123,21 @@ struct RequestSequence: Sendable {
     /// - Parameter receive: gets the result of each request.
     /// - Returns: the exit code of the failure, or of a queued request if no later one failed; otherwise `nil`.
     func run(with engine: Engine, receive: (StepResult) throws -> Void) async throws -> ExitCode? {
-        var captured: [String: JSONValue] = [:]
+        var captured: [String: CapturedValue] = [:]
         var code: ExitCode?
         for (index, step) in steps.enumerated() {
             // Each name has a value: it was checked.
-            let known = environment.merging(captured) { $1 }
-            let values = { (name: String) throws -> JSONValue in known[name] ?? .null }
-            let request = try Self.naming(index + 1, of: steps.count) { [captured] in
-                try change(step.request(with: values, captured: captured))
+            let known = environment.merging(captured.mapValues(\.json)) { $1 }
+            let values = Template.Values(captured: captured) { known[$0] ?? .null }
+            let request = try Self.naming(index + 1, of: steps.count, hiding: { Array(known.values) }) {
+                let request = try change(step.request(with: values))
+                try step.checkOrigin(of: request, with: values)
+                return request
             }
             let start = ContinuousClock.now
             let response = await Self.response(to: request, by: engine)
             var result = StepResult(
-                number: index + 1, step: step, method: request.method, response: response,
+                number: index + 1, step: step, request: request, response: response,
                 time: ContinuousClock.now - start, known: known)
             try result.check(capturing: &captured)
             try receive(result)

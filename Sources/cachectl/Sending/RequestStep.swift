@@ -78,16 +78,30 @@ struct RequestStep: Sendable {
     ///
     /// A credential whose secret has the name of a captured value gets that value.
     ///
-    /// - Parameter captured: the values that were captured before.
-    func request(with values: Template.Values, captured: [String: JSONValue] = [:]) throws -> Request {
+    func request(with values: Template.Values) throws -> Request {
         switch source {
         case .request(let request): return request
         case .form(let members):
             let filled = try members.map { name, member in (name, try Self.filled(member, named: name, with: values)) }
             var request = try Self.request(.object(Dictionary(filled) { $1 }))
-            try Self.fill(&request.credentials, from: captured)
+            try Self.fill(&request.credentials, from: values.captured)
             return request
         }
+    }
+
+    /// Refuses to send credentials to an origin that a captured value has chosen.
+    ///
+    /// - Parameter request: the filled request, with the options of the command.
+    func checkOrigin(of request: Request, with values: Template.Values) throws {
+        guard case .form(let members) = source, case .string(let url)? = members["url"],
+            let name = try Template(url).firstName, let value = values.captured[name],
+            !request.credentials.isEmpty || request.headers.contains(where: { SecretNames.masked($0) != $0.value })
+        else { return }
+        guard try RequestURL(request.url).originText != value.origin else { return }
+        throw RequestError(
+            .malformedURL,
+            "the captured URL ${\(name)} has another origin than the request that captured it, and would get the "
+                + "credentials: write the origin in the URL and capture the path only, or leave the credentials out")
     }
 
     private static func request(_ json: JSONValue) throws(RequestError) -> Request {
@@ -95,9 +109,9 @@ struct RequestStep: Sendable {
         return try Request(json: Data(text.mapError { RequestError(.malformedRequest, $0.message) }.get()))
     }
 
-    private static func fill(_ credentials: inout [Credential], from captured: [String: JSONValue]) throws {
+    private static func fill(_ credentials: inout [Credential], from captured: [String: CapturedValue]) throws {
         for index in credentials.indices {
-            guard let name = credentials[index].secret.name, let value = captured[name] else { continue }
+            guard let name = credentials[index].secret.name, let value = captured[name]?.json else { continue }
             guard case .string(let text) = value else {
                 throw MissingValue(message: "the value of the secret '\(name)' is \(value.kindName): capture text")
             }

@@ -48,7 +48,9 @@ enum ResponsePart: Sendable {
 
     /// Returns a value of the part for a message: as JSON, masked, and cut to 80 characters.
     func shown(_ value: JSONValue, secrets: SecretValues) -> String {
-        let text = SecretNames.masked(urlsIn: secrets.masked(masked(value)))
+        // The known texts first: a text that is masked in part would not be found.
+        let hidden = if case .string(let text) = value { JSONValue.string(secrets.masked(text)) } else { value }
+        let text = SecretNames.masked(urlsIn: secrets.masked(masked(hidden)))
         return text.count > 80 ? "\(text.prefix(80))…" : text
     }
 
@@ -88,10 +90,26 @@ struct ReadResponse {
         case .duration: .number(Quantity.milliseconds(time))
         case .source: .string(response.source.rawValue)
         case .body: .string(String(decoding: response.body, as: UTF8.self))
-        case .header(let name): response.headers[name].map { .string($0) }
+        case .header(let name): response.headers[name].map { .string(name == .location ? resolved($0) : $0) }
         case .link(let relation): (response.link(relation)?.target).map { .string($0) }
         case .json(let pointer): json.flatMap { pointer.value(in: $0) }
         }
+    }
+
+    /// Returns the absolute URL of a `Location`; the text itself if it is no reference.
+    private func resolved(_ location: String) -> String {
+        ServerReference(location, from: response.url)?.url.text() ?? location
+    }
+
+    /// Returns the value of a part, and the fields that it is read from; none if it is absent.
+    func traces(of part: ResponsePart) -> [JSONValue] {
+        let fields: [HTTPField] =
+            switch part {
+            case .header(let name): Array(response.headers[fields: name])
+            case .link: Array(response.headers[fields: .link])
+            case .status, .duration, .source, .body, .json: []
+            }
+        return [value(of: part)].compactMap { $0 } + fields.map { .string($0.value) }
     }
 
     /// The reason why a part can be absent.

@@ -6,10 +6,24 @@ struct MissingValue: Error {
     var message: String
 }
 
+/// A value that was captured from a response.
+struct CapturedValue: Sendable {
+    let json: JSONValue
+    /// The origin that the request was sent to. After a redirect the response may have another origin.
+    let origin: String
+}
+
 /// A text with placeholders for values: `${name}`. `$${` stands for `${`.
 struct Template: Sendable {
-    /// Returns the value of a name.
-    typealias Values = (String) throws -> JSONValue
+    /// The values of names.
+    struct Values {
+        /// The captured values. A server must not choose the host that a request is sent to.
+        var captured: [String: CapturedValue] = [:]
+        /// Returns the value of another name.
+        let variable: (String) throws -> JSONValue
+
+        func callAsFunction(_ name: String) throws -> JSONValue { try captured[name]?.json ?? variable(name) }
+    }
 
     /// The place of a text in a request, which decides how a value is written there.
     enum Place {
@@ -18,7 +32,7 @@ struct Template: Sendable {
         case typed
         /// JSON that is sent byte for byte. Strings are written with JSON's escapes, without quotation marks.
         case jsonText
-        /// A URL. After the begin of its path, values are percent-encoded.
+        /// A URL. After the begin of its path, values are percent-encoded. Captured values are no part of its host.
         case url
         /// The path of a file, which has no placeholders: a server must not choose the files that are read.
         case path
@@ -57,12 +71,18 @@ struct Template: Sendable {
         return name
     }
 
+    /// The name of the placeholder that the text begins with; `nil` for another text.
+    var firstName: String? {
+        guard parts.count > 1, case .text("") = parts[0], case .name(let name) = parts[1] else { return nil }
+        return name
+    }
+
     /// Whether a placeholder is the whole text.
     var isValue: Bool { wholeName != nil }
 
     /// Returns the value of a placeholder that is the whole text, with its type; otherwise the text.
     func value(with values: Values) throws -> JSONValue {
-        try wholeName.map(values) ?? .string(try text(with: values))
+        try wholeName.map { try values($0) } ?? .string(try text(with: values))
     }
 
     /// Returns the text with the values in place of the placeholders.
@@ -73,7 +93,8 @@ struct Template: Sendable {
             case .text(let text): filled += text
             case .name(let name):
                 let text = try Self.text(of: values(name), named: name, in: place)
-                filled += place == .url && Self.hasPath(filled) ? "\(segment: text)" : text
+                let isCaptured = values.captured[name] != nil
+                filled += try place == .url ? Self.part(text, of: filled, named: name, isCaptured: isCaptured) : text
             }
         }
         return filled
@@ -90,9 +111,24 @@ struct Template: Sendable {
         }
     }
 
+    /// Returns a value as it is written after the beginning of a URL.
+    private static func part(
+        _ text: String, of url: String, named name: String, isCaptured: Bool
+    ) throws(RequestError) -> String {
+        guard !hasPath(url) else { return "\(segment: text)" }
+        // The origin of a whole URL is checked when all of the request is known.
+        guard isCaptured, !url.isEmpty else { return text }
+        guard hasPath("\(url)/"), let first = text.utf8.first, "/?#".utf8.contains(first) else {
+            throw RequestError(
+                .malformedURL,
+                "the captured value ${\(name)} would be a part of the host: write the host, and a / before ${\(name)}")
+        }
+        return text
+    }
+
     /// Whether a URL has a character after its authority.
     private static func hasPath(_ url: String) -> Bool {
-        url.firstMatch(of: /^[^:\/?#]*:\/\/[^\/?#]*[\/?#]/.matchingSemantics(.unicodeScalar)) != nil
+        url.firstMatch(of: /^[^:\/?#]*:\/\/[^\/?#]+[\/?#]/.matchingSemantics(.unicodeScalar)) != nil
     }
 }
 

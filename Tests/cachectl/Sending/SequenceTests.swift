@@ -176,8 +176,104 @@ import Testing
 
     @Test func `stops at an error status, and prints its body`() async throws {
         let origin = try Self.origin()
-        let sent = try await send(origin, #"[{"url": "${HOST}/me", "capture": {"x": "/y"}}, {"url": "${HOST}/2"}]"#)
+        let sent = try await send(origin, #"[{"url": "${HOST}/me"}, {"url": "${HOST}/2"}]"#)
         #expect(sent.status == 2 && sent.text == "no" && origin.requests.count == 1, "\(sent.errors)")
+    }
+
+    @Test(arguments: [["status == 409"], []])
+    func `prints no body that is captured from, whatever its status is`(assertions: [String]) async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.response("409 Conflict", body: #"{"id": "s3cret-id"}"#) }
+        let text = #"{"url": "${HOST}/x", "method": "POST", "capture": {"id": "/id"}, "assert": \#(assertions)}"#
+        for options in [[], ["--json"]] as [[String]] {
+            let file = try cachectl.file("requests.json", text)
+            let sent = try await cachectl(["send", file] + options, environment: ["HOST": origin.base])
+            #expect(sent.status == (assertions.isEmpty ? 2 : 0), "\(sent.errors)")
+            try expectNoSecrets(sent)
+        }
+    }
+
+    @Test func `shows no captured value of a response that fails an assertion`() async throws {
+        let body = #"{"name": "s3cret-\"name\"", "parts": {"first": "s3cret-part"}}"#
+        let origin = try ScriptedOrigin { _ in
+            let fields = ["X-Note: s3cret-note", "Location: /s3cret-place", "Link: </s3cret-page>; rel=next"]
+            return ScriptedOrigin.response("201 Created", fields[0], fields[1], fields[2], body: body)
+        }
+        let captures = """
+            {"name": "/name", "parts": "/parts", "note": "header:X-Note", "place": "header:Location", "page": "link:next"}
+            """
+        let conditions = """
+            ["status == 404", "/name == a", "/parts == b", "/parts/first == c", "body == d", "header:X-Note == e",
+             "header:Location == f", "link:next == g"]
+            """
+        let text = #"{"url": "${HOST}/x", "method": "POST", "capture": \#(captures), "assert": \#(conditions)}"#
+        for options in [[], ["--json"]] as [[String]] {
+            let file = try cachectl.file("requests.json", text)
+            let sent = try await cachectl(["send", file] + options, environment: ["HOST": origin.base])
+            #expect(sent.status == 7 && (sent.text + sent.errors).contains("'link:next == "), "\(sent.errors)")
+            try expectNoSecrets(sent)
+        }
+        let whole = #"{"url": "${HOST}/x", "method": "POST", "capture": {"all": "body"}, "assert": ["/name == a"]}"#
+        let sent = try await send(origin, whole)
+        #expect(sent.status == 7 && sent.errors.contains("it is •••"), "\(sent.errors)")
+        try expectNoSecrets(sent)
+    }
+
+    @Test func `shows no value in an error about the filled request`() async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.response(body: #"{"word": "s3cret word"}"#) }
+        let variable = try cachectl.file("variable.json", #"{"url": "http://h/", "policy": "${WORD}"}"#)
+        let early = try await cachectl("send", variable, environment: ["WORD": "s3cret-word"])
+        #expect(early.status == 64 && early.errors.contains("•••"), "\(early.errors)")
+        try expectNoSecrets(early)
+        let first = #"{"url": "${HOST}/1", "method": "POST", "capture": {"word": "/word"}}"#
+        let late = try await send(origin, #"[\#(first), {"url": "${HOST}/2", "method": "${word}"}]"#)
+        #expect(late.status == 64 && late.errors.contains("'•••' is not a method"), "\(late.errors)")
+        #expect(origin.requests.count == 1)
+        try expectNoSecrets(late)
+    }
+
+    @Test func `a Location is resolved, and can be the next URL`() async throws {
+        let origin = try ScriptedOrigin { request in
+            request.number == 1
+                ? ScriptedOrigin.response("201 Created", "Location: ../notes/5?a=b") : ScriptedOrigin.response()
+        }
+        let first = #"{"url": "${HOST}/users/notes", "method": "POST", "capture": {"note": "header:Location"}}"#
+        let credentials = #""credentials": [{"prefix": "Bearer ", "secret": "note"}]"#
+        let sent = try await send(origin, #"[\#(first), {"url": "${note}", \#(credentials)}]"#)
+        #expect(sent.status == 0, "\(sent.errors)")
+        #expect(origin.requests.map(\.target) == ["/users/notes", "/notes/5?a=b"])
+    }
+
+    /// URLs with a captured value, and the value.
+    private static let hosts = [
+        ("${HOST}${x}", ".s3cret.example"), ("${HOST}${x}", "@s3cret.example/"), ("${HOST}${x}", ":81/s3cret"),
+        ("http://${x}/", "s3cret.example"), ("http://${x}", "/s3cret.example/"), ("http:${x}", "//s3cret.example/"),
+        ("http${x}", "s://s3cret.example/"), ("http://a.${x}.example/", "s3cret"), ("http://u:${x}@h/", "s3cret"),
+    ]
+
+    @Test(arguments: hosts)
+    func `a captured value cannot be a part of the host`(url: String, value: String) async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.response(body: #"{"x": "\#(value)"}"#) }
+        let first = #"{"url": "${HOST}/1", "method": "POST", "capture": {"x": "/x"}}"#
+        let sent = try await send(origin, #"[\#(first), {"url": "\#(url)"}]"#)
+        #expect(sent.status == 64 && sent.errors.contains("${x} would be a part of the host"), "\(sent.errors)")
+        #expect(origin.requests.count == 1)
+        try expectNoSecrets(sent)
+    }
+
+    @Test(arguments: [
+        (#"{"url": "${x}", "credentials": [{"secret": "token"}]}"#, false),
+        (#"{"url": "${x}", "headers": {"Authorization": "Bearer ${token}"}}"#, false), (#"{"url": "${x}"}"#, true),
+        (#"{"url": "${OTHER}/x", "credentials": [{"secret": "token"}]}"#, true),
+    ]) func `a captured URL of another origin gets no credentials`(text: String, isSent: Bool) async throws {
+        let other = try ScriptedOrigin { _ in ScriptedOrigin.response() }
+        let body = #"{"x": "\#(other.base)/x", "token": "s3cret-token"}"#
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.response(body: body) }
+        let first = #"{"url": "${HOST}/1", "method": "POST", "capture": {"x": "/x", "token": "/token"}}"#
+        let file = try cachectl.file("requests.json", "[\(first), \(text)]")
+        let sent = try await cachectl("send", file, environment: ["HOST": origin.base, "OTHER": other.base])
+        #expect(sent.status == (isSent ? 0 : 64) && other.requests.count == (isSent ? 1 : 0), "\(sent.errors)")
+        #expect(isSent || sent.errors.contains("request 2: the captured URL ${x} has another origin"))
+        try expectNoSecrets(sent)
     }
 
     @Test func `continues after a queued request whose response is not needed`() async throws {
