@@ -5,7 +5,7 @@ import Foundation
 /// The directories of the jobs that spill while one server cannot be reached: `replay.spill/SERVER/1`, `2` and so on,
 /// next to the `replay.sqlite` of a store.
 ///
-/// Each engine has one of them as long as it lives, by a lock on a file in it. The kernel releases the lock however the
+/// Each engine has one of them until it is closed, by a lock on a file in it. The kernel releases the lock however the
 /// process ends. Each server has its own directories, because the ids of jobs are known to one server only.
 struct SpillDirectories: Sendable {
     /// A directory whose lock this process has.
@@ -86,15 +86,17 @@ struct SpillDirectories: Sendable {
     /// Opens a directory; returns `nil` if another engine has it.
     private func open(_ number: Int) throws(ReplayError) -> Taken? {
         let store = store(number)
-        let lock: FileLock
-        do throws(SQLiteError) {
-            lock = try FileLock(store.spillLockPath, timeout: .zero)
-        } catch {
+        guard let lock = try Self.lock(store) else { return nil }
+        let storage = try SQLiteReplayStorage(store, seal: seal, clock: clock, create: true, seals: true)
+        return Taken(storage: storage, lock: lock)
+    }
+
+    /// Takes the lock of a directory; returns `nil` if another engine has it.
+    static func lock(_ store: Store) throws(ReplayError) -> FileLock? {
+        do throws(SQLiteError) { return try FileLock(store.spillLockPath, timeout: .zero) } catch {
             if error.code == .busy { return nil }
             throw ReplayError(error)
         }
-        let storage = try SQLiteReplayStorage(store, seal: seal, clock: clock, create: true, seals: true)
-        return Taken(storage: storage, lock: lock)
     }
 }
 

@@ -35,4 +35,7 @@ final class SpillRescue: Sendable {
 
     /// Ends the moves after the one that is under way.
     func stop() { task.cancel() }
+
+    /// Waits for the end of the move that is under way after ``stop()``.
+    func ended() async { await task.value }
 }

@@ -44,6 +44,7 @@ extension SpillingReplayStorage {
             let own = spilled.map { -$0 }, remoteIDs = others.map { moved[-$0] ?? $0 }
             var effects: [ReplayJob.ID: ReplayEffect] = [:]
             if !own.isEmpty {
+                try takeDirectory()
                 let results = try await local.apply(action, to: own, isDryRun: isDryRun)
                 effects.merge(zip(spilled, results)) { $1 }
                 if !isDryRun, action != .discard, action != .hold { spillAgain() }
@@ -60,6 +61,7 @@ extension SpillingReplayStorage {
         guard edit.id < 0 else { return try await remote.edit(edit) }
         return try await changes.run { () throws(ReplayError) in
             if let id = state.withLock({ $0.moved[-edit.id] }) { return try await remote.edit(edit.of(id)) }
+            try takeDirectory()
             let id = try await local.edit(edit.of(-edit.id))
             spillAgain()
             return -id

@@ -33,7 +33,8 @@ extension SpillingReplayStorage {
             if endSpill(if: { adding == 0 && $0.adding == 0 && $0.added == added }) { return true }
             count = moved
         }
-        state.withLock { $0.waiting = [] }
+        // A move that was canceled may not have ended yet.
+        state.withLock { $0.waiting = $0.waiting ?? [] }
         let timer = TimeLimit(Self.lastTime, by: clock).start { [self] in endWaits() }
         defer {
             timer.cancel()

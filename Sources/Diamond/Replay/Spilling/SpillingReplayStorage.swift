@@ -8,7 +8,7 @@ import DiamondSQLite
 /// doubled: the ids of its jobs are reserved before, and it is moved with them.
 ///
 /// The id of a spilled job is negative. ``job(_:)``, ``request(of:)``, ``failures(of:)``, ``answer(to:)``,
-/// ``apply(_:to:isDryRun:)`` and ``edit(_:)`` know it until this instance is released. All else is the server's, and
+/// ``apply(_:to:isDryRun:)`` and ``edit(_:)`` know it until this instance is closed or released. All else is the server's, and
 /// throws while it cannot be reached. A job that is held, or that the server refuses, stays in the local storage.
 public final class SpillingReplayStorage: ReplayStorageWrapper {
     struct State {
@@ -24,12 +24,14 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         /// The ids of moved jobs on the server, by their local ones.
         var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
         var drain: Task<Void, Never>?
+        /// The lock on the directory of the local storage; `nil` after the storage was closed, until jobs spill again.
+        var lock: FileLock?
     }
 
     let remote: any ReplayStorage
     let local: any ReplayStorage
-    /// The lock on the directory of the local storage; `nil` if no other program looks for it.
-    private let lock: FileLock?
+    /// The directory of the local storage, to be locked while jobs spill; `nil` if no other engine may take it.
+    private let directory: Store?
     /// The move of what ended engines have left in the other directories.
     private let rescue: SpillRescue?
     let pause: Duration
@@ -51,21 +53,21 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration = .seconds(1),
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(ReplayError) {
-        try self.init(remote, spillingInto: local, pause: pause, clock: clock, lock: nil, rescue: nil)
+        try self.init(remote, spillingInto: local, pause: pause, clock: clock, own: nil, rescue: nil)
     }
 
     private init(
         _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration,
-        clock: any Clock<Duration>, lock: FileLock?, rescue: SpillRescue?
+        clock: any Clock<Duration>, own: SpillDirectories.Taken?, rescue: SpillRescue?
     ) throws(ReplayError) {
         self.remote = remote
         self.local = local
-        self.lock = lock
+        directory = own?.storage.store
         self.rescue = rescue
         self.pause = pause
         self.clock = clock
-        let isSpilling = try ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false).isNeeded
-        state = Guarded(State(isSpilling: isSpilling))
+        let isSpilling = try Self.mustMove(from: local, to: remote)
+        state = Guarded(State(isSpilling: isSpilling, lock: own?.lock))
         if isSpilling { startMoving() }
     }
 
@@ -85,7 +87,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         let own = try directories.take()
         let rescue = SpillRescue(directories, to: remote, clock: clock, reportingFailure: report)
         try self.init(
-            remote, spillingInto: own.storage, pause: .seconds(1), clock: clock, lock: own.lock, rescue: rescue)
+            remote, spillingInto: own.storage, pause: .seconds(1), clock: clock, own: own, rescue: rescue)
     }
 
     /// Creates a storage whose local one is the file `replay.sqlite` of a store.
@@ -115,7 +117,11 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     public func enqueue(
         _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
     ) async throws(ReplayError) -> ReplayEnqueued {
-        guard await !beginSpill(isFirst: false) else { return try await spill(entry, isWanted: isWanted) }
+        guard try await !beginSpill(isFirst: false) else {
+            // After a close, nothing moves the jobs any more.
+            startMoving()
+            return try await spill(entry, isWanted: isWanted)
+        }
         var entry = entry
         do throws(ReplayError) {
             if entry.ids == nil {
@@ -125,7 +131,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
             return try await remote.enqueue(entry, isWanted: isWanted)
         } catch {
             guard error.mayBeUnreachable else { throw error }
-            _ = await beginSpill(isFirst: true)
+            _ = try await beginSpill(isFirst: true)
             startMoving()
             return try await spill(entry, isWanted: isWanted)
         }
@@ -134,20 +140,51 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     /// Notes that jobs are about to be added to the local storage, if jobs spill.
     ///
     /// - Parameter isFirst: whether jobs spill from now on.
-    private func beginSpill(isFirst: Bool) async -> Bool {
+    /// - Throws: ``ReplayError``: `closed` if this storage was closed, and another engine has taken its directory.
+    private func beginSpill(isFirst: Bool) async throws(ReplayError) -> Bool {
         while let wait = state.withLock({ state -> Promise<Void>? in
             guard state.waiting != nil else { return nil }
             let wait = Promise<Void>()
             state.waiting?.append(wait)
             return wait
         }) { await wait.value() }
-        return state.withLock { state in
+        return try state.withLock { (state) throws(ReplayError) in
             guard state.isSpilling || isFirst else { return false }
+            guard try hasDirectory(&state) else {
+                // The other engine may have moved the jobs meanwhile.
+                if isFirst { throw taken }
+                guard try !Self.mustMove(from: local, to: remote) else { throw taken }
+                state.isSpilling = false
+                return false
+            }
             state.isSpilling = true
             state.adding += 1
             state.added += 1
             return true
         }
+    }
+
+    private static func mustMove(
+        from local: any ReplayStorage, to remote: any ReplayStorage
+    ) throws(ReplayError) -> Bool {
+        try ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false).isNeeded
+    }
+
+    /// Whether no other engine has the directory of the local storage. Locks it again if this storage was closed.
+    private func hasDirectory(_ state: inout State) throws(ReplayError) -> Bool {
+        guard let directory, state.lock == nil else { return true }
+        state.lock = try SpillDirectories.lock(directory)
+        return state.lock != nil
+    }
+
+    /// - Throws: ``ReplayError``: `closed` if this storage was closed, and another engine has taken its directory.
+    func takeDirectory() throws(ReplayError) {
+        guard try state.withLock(hasDirectory) else { throw taken }
+    }
+
+    private var taken: ReplayError {
+        ReplayError(
+            .closed, "\(local.name) belongs to another engine since this one was closed: use the queue of that one")
     }
 
     /// - Parameter entry: the jobs, with their ids on the server if it may have them.
@@ -209,12 +246,31 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         try await remote.maintain(retention)
     }
 
+    /// Ends the moves, and leaves the directory to the next engine. A later addition that spills takes it again, if it
+    /// is still free, and begins to move jobs.
     public func close(within limit: Duration) async {
-        let drain = state.withLock { $0.drain }
+        let (drain, added) = state.withLock { ($0.drain, $0.added) }
         drain?.cancel()
         rescue?.stop()
+        _ = await TimeLimit(limit, by: clock).value { [self] in
+            await drain?.value
+            await rescue?.ended()
+            // No job of this storage is being moved or changed.
+            await changes.run { leaveDirectory(unless: added) }
+        }
         await remote.close(within: limit)
         await local.close(within: limit)
+    }
+
+    /// - Parameter added: the number of additions when the moves were ended. If there are more, the moves begin again.
+    private func leaveDirectory(unless added: Int) {
+        let isUsed = state.withLock { state in
+            state.drain = nil
+            let isUsed = state.adding > 0 || state.added != added
+            if !isUsed { state.lock = nil }
+            return isUsed && state.isSpilling
+        }
+        if isUsed { startMoving() }
     }
 }
 
