@@ -77,8 +77,8 @@ package struct ReplayMove: Sendable {
 
     /// Moves the jobs that are ready, waiting or held. Jobs that run stay.
     ///
-    /// - Throws: ``ReplayError``: `busy` if another program moves jobs from the source. Jobs may have been moved by
-    ///   then.
+    /// - Throws: ``ReplayError``: `busy` if another program moves jobs from the source, or if this process was stopped
+    ///   for longer than the lease of the move. Jobs may have been moved by then.
     package func run() async throws(ReplayError) -> Result { try await run(isAlone: false) }
 
     /// Moves the jobs of a source that programs share, as ``run()`` does. Meanwhile the source's queue is held, so that
@@ -87,8 +87,8 @@ package struct ReplayMove: Sendable {
     ///
     /// In strict order, the jobs behind one that is dead or in review stay.
     ///
-    /// - Throws: ``ReplayError``: `busy` if an owner is alive: it sends jobs of the source, or moves them;
-    ///   `wrongState` if a move to another target was interrupted, or the target is the source.
+    /// - Throws: ``ReplayError``: `busy` if an owner is alive, which sends jobs of the source, or moves them, or if this
+    ///   process was stopped for longer than the lease of the move: the queue is still held then; `wrongState` if a move to another target was interrupted, or the target is the source.
     package func runHolding() async throws(ReplayError) -> Result {
         let living = try await source.owners().filter { !$0.isDead }
         guard living.isEmpty else { throw busy }
@@ -133,6 +133,10 @@ package struct ReplayMove: Sendable {
         ReplayError(.busy, "\(source.name): a program sends or moves its jobs: end it, and move them then")
     }
 
+    private var lost: ReplayError {
+        ReplayError(.busy, "\(source.name): the lease of the move has ended, and other jobs are left: move them again")
+    }
+
     private static func isNote(_ hold: ReplayHold) -> Bool {
         if case .key(let name) = hold { name.hasPrefix(prefix) } else { false }
     }
@@ -147,7 +151,7 @@ package struct ReplayMove: Sendable {
             for batch in try await interrupted(besides: me) { try await move(batch, result: &result) }
             var last: ReplayJob.ID = 0
             while let batch = try await next(after: &last, besides: blocked, by: me) {
-                guard try await source.renew(me, lease: ReplayOwner.lease, isSuspended: false) else { break }
+                guard try await source.renew(me, lease: ReplayOwner.lease, isSuspended: false) else { throw lost }
                 try await move(batch, result: &result)
             }
         } catch {

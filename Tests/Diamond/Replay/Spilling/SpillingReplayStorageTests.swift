@@ -12,6 +12,8 @@ private final class PausingStorage: ReplayStorageWrapper {
     /// Called before an addition, and before an owner is removed, which is the end of a move.
     let beforeEnqueue = Guarded<@Sendable () async -> Void>({})
     let beforeUnregister = Guarded<@Sendable () async -> Void>({})
+    /// Whether leases have ended.
+    let isLate = Guarded(false)
 
     init(_ base: any ReplayStorage) { self.base = base }
 
@@ -20,6 +22,13 @@ private final class PausingStorage: ReplayStorageWrapper {
     ) async throws(ReplayError) -> ReplayEnqueued {
         await beforeEnqueue.withLock { $0 }()
         return try await base.enqueue(entry, isWanted: isWanted)
+    }
+
+    func renew(
+        _ owner: ReplayOwnerRecord.ID, lease: Int64, isSuspended: Bool
+    ) async throws(ReplayError) -> Bool {
+        guard !isLate.withLock({ $0 }) else { return false }
+        return try await base.renew(owner, lease: lease, isSuspended: isSuspended)
     }
 
     func unregister(_ owner: ReplayOwnerRecord.ID) async throws(ReplayError) {
@@ -291,6 +300,24 @@ private final class PausingStorage: ReplayStorageWrapper {
         #expect(result.moved.count == 6)
         #expect(try paths() == ["1", "2", "3", "4", "5", "6"])
         #expect(try local.holds().isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `a move whose lease has ended fails, and the next one completes it`(
+        isHolding: Bool
+    ) async throws {
+        for number in 1...3 { _ = try await add(number, to: local) }
+        let source = PausingStorage(local)
+        source.isLate.withLock { $0 = true }
+        let move = ReplayMove(from: source, to: remote, maximumCount: 100)
+        await #expect {
+            _ = try await isHolding ? move.runHolding() : move.run()
+        } throws: {
+            ($0 as? ReplayError)?.code == .busy
+        }
+        #expect(try paths().isEmpty && local.counts()[.ready] == 3)
+        source.isLate.withLock { $0 = false }
+        #expect(try await (isHolding ? move.runHolding() : move.run()).moved.count == 3)
+        #expect(try paths() == ["1", "2", "3"] && local.holds().isEmpty)
     }
 
     @Test func `two programs do not move the jobs of one source at a time`() async throws {
