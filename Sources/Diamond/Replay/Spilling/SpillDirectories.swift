@@ -74,6 +74,47 @@ struct SpillDirectories: Sendable {
         if try move.isNeeded { _ = try await move.run() }
     }
 
+    /// Erases the jobs of an identity in all directories but an engine's own one.
+    ///
+    /// - Throws: ``ReplayError``: `busy` if another engine has open jobs that are to be erased, and may be moving them.
+    func eraseJobs(
+        of identity: String, discardingOpen discardsJobs: Bool, besides own: Store?
+    ) async throws(ReplayError) {
+        var failure: ReplayError?
+        for number in numbers where hasQueue(number) && store(number).directory != own?.directory {
+            do throws(ReplayError) {
+                try await eraseJobs(of: identity, discardingOpen: discardsJobs, in: number)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func eraseJobs(
+        of identity: String, discardingOpen discardsJobs: Bool, in number: Int
+    ) async throws(ReplayError) {
+        if let taken = try open(number) {
+            defer { withExtendedLifetime(taken) {} }
+            return try await taken.storage.eraseJobs(of: identity, discardingOpen: discardsJobs)
+        }
+        // Jobs that have ended are not moved.
+        let storage = try look(into: number)
+        try await storage.eraseJobs(of: identity, discardingOpen: false)
+        let open = ReplayFilter(states: Set(ReplayState.allCases.filter { !$0.isEnd }), identity: identity)
+        let count = discardsJobs ? try storage.count(open) : 0
+        guard count == 0 else {
+            throw ReplayError(
+                .busy,
+                "\(storage.name): its engine is about to move jobs of the identity: erase them when it has moved them")
+        }
+    }
+
+    /// Opens a directory without its lock.
+    private func look(into number: Int) throws(ReplayError) -> SQLiteReplayStorage {
+        try SQLiteReplayStorage(store(number), seal: seal, clock: clock, create: false, seals: false)
+    }
+
     private func create(_ number: Int) throws(ReplayError) {
         let own = store(number).replayDirectory
         do throws(CacheError) {

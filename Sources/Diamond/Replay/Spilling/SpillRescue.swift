@@ -2,6 +2,7 @@
 final class SpillRescue: Sendable {
     private static let pause = Duration.seconds(10)
 
+    let directories: SpillDirectories
     private let task: Task<Void, Never>
 
     /// - Parameters:
@@ -13,6 +14,7 @@ final class SpillRescue: Sendable {
         _ directories: SpillDirectories, to remote: any ReplayStorage, clock: any Clock<Duration>,
         reportingFailure report: @escaping @Sendable (ReplayError) -> Void
     ) {
+        self.directories = directories
         // Detached, so that it has no task-local values of a caller.
         task = Task.detached {
             var reported: Set<Int> = []

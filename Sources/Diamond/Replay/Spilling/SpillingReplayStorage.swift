@@ -231,9 +231,27 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         do throws(ReplayError) { return try remote.moment() } catch { return try local.moment() }
     }
 
+    /// Also erases the jobs that are in the directories of spilled jobs, of all engines of the store. Those that another
+    /// living engine has not moved yet cannot be discarded.
+    ///
+    /// - Throws: ``ReplayError``: `busy` if there are such jobs, after all others were erased.
     public func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
-        try await local.eraseJobs(of: identity, discardingOpen: discardsJobs)
-        try await remote.eraseJobs(of: identity, discardingOpen: discardsJobs)
+        // No job is being moved: it would reach the server afterwards.
+        try await changes.run { () throws(ReplayError) in
+            // Another engine may have the directory since this storage was closed.
+            let own = state.withLock { $0.lock } == nil ? nil : directory
+            if own != nil || directory == nil {
+                try await local.eraseJobs(of: identity, discardingOpen: discardsJobs)
+            }
+            var failure: ReplayError?
+            do throws(ReplayError) {
+                try await rescue?.directories.eraseJobs(of: identity, discardingOpen: discardsJobs, besides: own)
+            } catch {
+                failure = error
+            }
+            try await remote.eraseJobs(of: identity, discardingOpen: discardsJobs)
+            if let failure { throw failure }
+        }
     }
 
     /// While jobs spill, none of the server's are counted, because that could wait for it.

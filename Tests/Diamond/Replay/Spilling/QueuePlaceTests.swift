@@ -74,6 +74,11 @@ import Testing
         }
     }
 
+    /// Waits until a number of moves wait for the next attempt.
+    private func untilMovesPause(_ count: Int) async {
+        await untilTrue { clock.sleeping.filter { $0 == .seconds(1) }.count == count }
+    }
+
     // MARK: Places
 
     @Test func `a queue is in the store by default, and needs one`() throws {
@@ -218,6 +223,43 @@ import Testing
         let engine = Engine(configuration())
         try await untilPausing { try numbers() == ["2", "1"] }
         for engine in [engine, other] { await engine.close() }
+    }
+
+    @Test(arguments: [false, true]) func `an identity's jobs are erased in all directories, or refused if they move`(
+        isLiving: Bool
+    ) async throws {
+        let engine = Engine(configuration())
+        _ = try engine.queue()
+        fault.withLock { $0 = .unreachable }
+        var other: Engine? = Engine(configuration())
+        for engine in [engine, other] {
+            var request = request(1)
+            request.identity = "anna"
+            let id = try #require(try await engine?.queue().enqueue(request))
+            #expect(id < 0)
+        }
+        #expect(try directories() == ["1", "2"])
+        await untilMovesPause(2)
+        if !isLiving {
+            await other?.close()
+            other = nil
+        }
+        fault.withLock { $0 = .none }
+        if isLiving {
+            let error = await #expect(throws: CacheError.self) {
+                try await engine.forget(identity: "anna", discardingJobs: true)
+            }
+            #expect(error?.code == .busy)
+        } else {
+            try await engine.forget(identity: "anna", discardingJobs: true)
+            #expect(try app.found(["api.test"]) == [])
+        }
+        for _ in 0..<30 {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        if isLiving { try await untilPausing { try numbers() == ["1"] } } else { #expect(try numbers() == []) }
+        for engine in [engine, other] { await engine?.close() }
     }
 
     /// Whether no directory has a job or a note of one.
