@@ -66,12 +66,28 @@ struct SpillDirectories: Sendable {
     func path(of number: Int) -> String { store(number).replayDirectory.path }
 
     /// Moves the jobs of a directory to the server, unless an engine has it.
-    func rescue(_ number: Int, to remote: any ReplayStorage) async throws(ReplayError) {
-        guard hasQueue(number), let taken = try open(number) else { return }
+    ///
+    /// The directory itself stays. Without it, an engine that has just opened the file of its lock would have a lock
+    /// that no other one sees.
+    ///
+    /// - Returns: whether no engine has it.
+    func rescue(_ number: Int, to remote: any ReplayStorage) async throws(ReplayError) -> Bool {
+        guard hasQueue(number) else { return true }
+        // The lock is released at once: a new engine would take another directory, and its jobs would overtake these.
+        guard try Self.lock(store(number)) != nil else { return false }
+        let storage = try look(into: number)
+        guard try Self.move(from: storage, to: remote).isNeeded else { return true }
+        // The server may have to be waited for.
+        _ = try await remote.reserveIDs(1)
+        guard let taken = try open(number) else { return false }
         defer { withExtendedLifetime(taken) {} }
+        _ = try await Self.move(from: taken.storage, to: remote).run()
+        return true
+    }
+
+    private static func move(from storage: SQLiteReplayStorage, to remote: any ReplayStorage) -> ReplayMove {
         // No engine is about to add jobs.
-        let move = ReplayMove(from: taken.storage, to: remote, maximumCount: .max, includesHeld: false) { _ in false }
-        if try move.isNeeded { _ = try await move.run() }
+        ReplayMove(from: storage, to: remote, maximumCount: .max, includesHeld: false) { _ in false }
     }
 
     /// Erases the jobs of an identity in all directories but an engine's own one.

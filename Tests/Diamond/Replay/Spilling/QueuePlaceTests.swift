@@ -205,6 +205,37 @@ import Testing
         await living.close()
     }
 
+    @Test func `a directory is free for a new engine while the server is away`() async throws {
+        let (isAnswered, isAsked) = (Guarded(false), Guarded(false))
+        let silent = QueuePlace.server("sql://server.test") { [database] () throws(ReplayError) in
+            SilentStorage(try Self.storage(database.store)) {
+            } beforeIDs: { () async throws(ReplayError) in
+                isAsked.withLock { $0 = true }
+                await untilTrue { isAnswered.withLock { $0 } }
+                throw UnreliableStorage.error
+            }
+        }
+        // Created first, so that it has the first directory.
+        let living = Engine(configuration(queue: silent))
+        _ = try living.queue()
+        fault.withLock { $0 = .unreachable }
+        do {
+            let other = Engine(configuration())
+            #expect(try await add(1, to: other) < 0)
+            await other.close()
+        }
+        #expect(try directories() == ["1", "2"])
+        await untilPausing { isAsked.withLock { $0 } }
+        let next = Engine(configuration())
+        #expect(try await add(2, to: next) < 0)
+        #expect(try directories() == ["1", "2"])
+        isAnswered.withLock { $0 = true }
+        await untilTrue { failures.withLock { $0 }.contains { $0.contains("cannot be moved") } }
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1", "2"] }
+        for engine in [living, next] { await engine.close() }
+    }
+
     @Test func `jobs for one server are not moved to another`() async throws {
         fault.withLock { $0 = .unreachable }
         do {
@@ -318,14 +349,24 @@ import Testing
     }
 }
 
-/// A storage whose server does not answer with its holds before a closure returns.
+/// A storage whose server does not answer with its holds, or with ids, before a closure returns.
 private final class SilentStorage: ReplayStorageWrapper {
     let base: any ReplayStorage
     private let wait: @Sendable () -> Void
+    private let waitForIDs: @Sendable () async throws(ReplayError) -> Void
 
-    init(_ base: any ReplayStorage, wait: @escaping @Sendable () -> Void) {
+    init(
+        _ base: any ReplayStorage, wait: @escaping @Sendable () -> Void,
+        beforeIDs waitForIDs: @escaping @Sendable () async throws(ReplayError) -> Void = {}
+    ) {
         self.base = base
         self.wait = wait
+        self.waitForIDs = waitForIDs
+    }
+
+    func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {
+        try await waitForIDs()
+        return try await base.reserveIDs(count)
     }
 
     func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold] {
