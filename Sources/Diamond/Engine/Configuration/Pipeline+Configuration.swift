@@ -77,8 +77,7 @@ extension Pipeline {
             let queue = ReplayQueue(storage: storage, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)
             }
-            let watch = { @Sendable in queue.watchHolds { lanes.setHeld(LanePauses($0)) } }
-            if place.mayWait { DispatchQueue.global().async(execute: watch) } else { watch() }
+            queue.watchHolds { lanes.setHeld(LanePauses($0)) }
             // The engine's own replayer begins a moment later.
             if isAutomatic { queue.noteReplayer() }
             return queue

@@ -6,28 +6,53 @@ final class HoldReader: Sendable {
     private struct Retries {
         var next: Task<Void, Never>?
         var isPolling = false
+        /// Whether a read is about to begin on the queue.
+        var isDue = false
         var isClosed = false
     }
 
     private let clock: any Clock<Duration>
+    private let queue: DispatchQueue?
     private let read: @Sendable () -> Set<ReplayHold>?
     private let notify: @Sendable (Set<ReplayHold>) -> Void
     // Locked while reading and notifying, so that an older result is never reported after a newer one.
     private let last = Guarded<Set<ReplayHold>>([])
     private let retries = Guarded(Retries())
 
+    /// - Parameters:
+    ///   - clock: the clock for the second until the next read.
+    ///   - mayWait: whether a read may wait for a server. Then ``refresh()`` does not wait for it: a read must not hold a
+    ///     thread that tasks share.
+    ///   - read: returns the holds; `nil` if they cannot be read.
+    ///   - notify: receives the holds, on one thread at a time. It must return quickly.
     init(
         clock: any Clock<Duration>,
+        mayWait: Bool,
         read: @escaping @Sendable () -> Set<ReplayHold>?,
         notify: @escaping @Sendable (Set<ReplayHold>) -> Void
     ) {
         self.clock = clock
+        queue = mayWait ? DispatchQueue(label: "diamond.holds") : nil
         self.read = read
         self.notify = notify
     }
 
-    /// Reads the holds, and reports them if they have changed.
+    /// Reads the holds, and reports them if they have changed. Returns after that, or at once if a read may wait.
     func refresh() {
+        guard let queue else { return readNow() }
+        let isFirst = retries.withLock { retries in
+            defer { retries.isDue = true }
+            return !retries.isDue && !retries.isClosed
+        }
+        guard isFirst else { return }
+        queue.async { [weak self] in
+            // A change from now on needs another read.
+            self?.retries.withLock { $0.isDue = false }
+            self?.readNow()
+        }
+    }
+
+    private func readNow() {
         let hasRead = last.withLock { last in
             guard let holds = read() else { return false }
             if holds != last {
@@ -49,8 +74,7 @@ final class HoldReader: Sendable {
             retries.next = Task.detached { [weak self, clock] in
                 guard (try? await clock.sleep(for: .seconds(1))) != nil else { return }
                 self?.retries.withLock { $0.next = nil }
-                // A read may wait for a server that does not answer, which must not hold a thread that tasks share.
-                DispatchQueue.global().async { [weak self] in self?.refresh() }
+                self?.refresh()
             }
         }
     }

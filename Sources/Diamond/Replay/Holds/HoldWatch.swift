@@ -14,7 +14,9 @@ final class HoldWatch: Sendable {
         read: @escaping @Sendable () -> Set<ReplayHold>?,
         notify: @escaping @Sendable (Set<ReplayHold>) -> Void
     ) {
-        let reader = HoldReader(clock: clock, read: read, notify: notify)
+        // Files are read at once.
+        let mayWait = !(storage is SQLiteReplayStorage)
+        let reader = HoldReader(clock: clock, mayWait: mayWait, read: read, notify: notify)
         self.reader = reader
         // Before the first read, so that no change between the two is missed.
         watch = storage.watch(.holds) { reader.refresh() }
@@ -24,6 +26,6 @@ final class HoldWatch: Sendable {
 
     deinit { reader.close() }
 
-    /// Reads the holds, and reports them if they have changed.
+    /// Reads the holds, and reports them if they have changed. Returns after that, or at once if a read may wait.
     func refresh() { reader.refresh() }
 }

@@ -156,7 +156,8 @@ public final class ReplayQueue: Sendable {
     /// Observes the holds that also apply to connections and calls (``ReplayHold/isForEngines``), added by this and
     /// other processes.
     ///
-    /// - Parameter notify: called at once, and at each change. It must return quickly.
+    /// - Parameter notify: called at once for a queue in a file, otherwise when they have been read, and at each change.
+    ///   It must return quickly.
     func watchHolds(_ notify: @escaping @Sendable (Set<ReplayHold>) -> Void) {
         let watch = HoldWatch(
             storage, clock: clock.sleep, read: { [weak self] in self?.holdsOfEngines() }, notify: notify)

@@ -57,9 +57,6 @@ public struct QueuePlace: Sendable {
         QueuePlace(kind: .server(name: name, allowsClearText: allowsClearText, open: open))
     }
 
-    /// Whether a read may wait for a server that does not answer.
-    var mayWait: Bool { if case .server = kind { true } else { false } }
-
     /// Opens the storage of an engine's queue.
     ///
     /// - Parameters:

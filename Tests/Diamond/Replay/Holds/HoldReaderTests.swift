@@ -1,6 +1,7 @@
 import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
+import Dispatch
 import Testing
 
 @testable import Diamond
@@ -15,8 +16,9 @@ import Testing
 
         init(_ readings: [Set<ReplayHold>?]) { self.readings = Guarded(readings) }
 
-        func reader() -> HoldReader {
-            HoldReader(clock: clock) { [readings, looks] in
+        func reader(mayWait: Bool = false, beforeRead wait: @escaping @Sendable () -> Void = {}) -> HoldReader {
+            HoldReader(clock: clock, mayWait: mayWait) { [readings, looks] in
+                wait()
                 looks.withLock { $0 += 1 }
                 return readings.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? nil }
             } notify: { [told] holds in
@@ -40,9 +42,11 @@ import Testing
         }
     }
 
-    @Test func `tries again every second after a failed read, until one succeeds`() async {
+    @Test(arguments: [false, true]) func `tries again every second after a failed read, until one succeeds`(
+        mayWait: Bool
+    ) async {
         let fixture = StubHoldSource([nil, nil, [.engine]])
-        let reader = fixture.reader()
+        let reader = fixture.reader(mayWait: mayWait)
         reader.refresh()
         await fixture.second()
         await untilTrue { fixture.looks.withLock { $0 } == 2 }
@@ -61,6 +65,24 @@ import Testing
         reader.refresh()
         for _ in 0..<3 { await fixture.second() }
         #expect(await fixture.told(2) == [[.engine], []])
+        reader.close()
+    }
+
+    @Test func `no caller waits for a server, and reads in quick succession are one`() async {
+        let fixture = StubHoldSource([[], [.engine]])
+        let (answer, reads) = (DispatchSemaphore(value: 0), Guarded(0))
+        let reader = fixture.reader(mayWait: true) {
+            reads.withLock { $0 += 1 }
+            answer.wait()
+        }
+        reader.refresh()
+        await untilTrue { reads.withLock { $0 } == 1 }
+        for _ in 0..<10 { reader.refresh() }
+        #expect(fixture.looks.withLock { $0 } == 0)
+        for _ in 0..<2 { answer.signal() }
+        #expect(await fixture.told(1) == [[.engine]])
+        await fixture.rest()
+        #expect(fixture.looks.withLock { $0 } == 2)
         reader.close()
     }
 
