@@ -70,8 +70,14 @@ struct SpillDirectories: Sendable {
     /// The directory itself stays. Without it, an engine that has just opened the file of its lock would have a lock
     /// that no other one sees.
     ///
+    /// - Parameters:
+    ///   - number: the number of the directory.
+    ///   - remote: the storage on the server.
+    ///   - report: receives the errors of jobs that the server refuses.
     /// - Returns: whether no engine has it.
-    func rescue(_ number: Int, to remote: any ReplayStorage) async throws(ReplayError) -> Bool {
+    func rescue(
+        _ number: Int, to remote: any ReplayStorage, reportingRefusal report: (ReplayError) -> Void
+    ) async throws(ReplayError) -> Bool {
         guard hasQueue(number) else { return true }
         // The lock is released at once: a new engine would take another directory, and its jobs would overtake these.
         guard try Self.lock(store(number)) != nil else { return false }
@@ -81,7 +87,8 @@ struct SpillDirectories: Sendable {
         _ = try await remote.reserveIDs(1)
         guard let taken = try open(number) else { return false }
         defer { withExtendedLifetime(taken) {} }
-        _ = try await Self.move(from: taken.storage, to: remote).run()
+        let move = Self.move(from: taken.storage, to: remote)
+        for refusal in move.refusals(in: try await move.run()) { report(refusal) }
         return true
     }
 

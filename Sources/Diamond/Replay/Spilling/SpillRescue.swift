@@ -9,7 +9,8 @@ final class SpillRescue: Sendable {
     ///   - directories: the directories. Those of living engines are left alone.
     ///   - remote: the storage on the server.
     ///   - clock: the clock for the time between two looks.
-    ///   - report: receives the first error for each directory, and the next one after its jobs have been moved.
+    ///   - report: receives the first error for each directory, the next one after its jobs have been moved, and an
+    ///     error for each job that the server refuses.
     init(
         _ directories: SpillDirectories, to remote: any ReplayStorage, clock: any Clock<Duration>,
         reportingFailure report: @escaping @Sendable (ReplayError) -> Void
@@ -21,7 +22,8 @@ final class SpillRescue: Sendable {
             repeat {
                 for number in directories.numbers where !Task.isCancelled {
                     do throws(ReplayError) {
-                        if try await directories.rescue(number, to: remote) { reported.remove(number) }
+                        let isFree = try await directories.rescue(number, to: remote, reportingRefusal: report)
+                        if isFree { reported.remove(number) }
                     } catch {
                         guard reported.insert(number).inserted else { continue }
                         let what = "the jobs in \(directories.path(of: number)) cannot be moved to \(remote.name)"

@@ -52,15 +52,26 @@ extension SpillingReplayStorage {
         var move = ReplayMove(from: local, to: remote, maximumCount: .max, includesHeld: false) { [weak self] note in
             self?.state.withLock { $0.notes.contains(note) } ?? false
         }
-        guard let end = try? local.lastID() else { return nil }
-        move.end = end
-        let result = try? await changes.run { [move] () throws(ReplayError) in try await move.run() }
-        guard let result else { return nil }
-        state.withLock { state in
-            if state.moved.count > 100_000 { state.moved = [:] }
-            state.moved.merge(result.moved) { $1 }
+        do throws(ReplayError) {
+            move.end = try local.lastID()
+            let result = try await changes.run { [move] () throws(ReplayError) in try await move.run() }
+            for refusal in move.refusals(in: result) { report(refusal) }
+            state.withLock { state in
+                if state.moved.count > 100_000 { state.moved = [:] }
+                state.moved.merge(result.moved) { $1 }
+            }
+            return result.moved.count
+        } catch {
+            noteFailure(error)
+            return nil
         }
-        return result.moved.count
+    }
+
+    /// Reports the first error of each kind.
+    private func noteFailure(_ error: ReplayError) {
+        guard !Task.isCancelled, state.withLock({ $0.reported.insert(error.code).inserted }) else { return }
+        let what = "the jobs in \(local.name) cannot be moved to \(remote.name)"
+        report(ReplayError(error.code, "\(what): \(error.message)"))
     }
 
     private func endSpill(if condition: (State) -> Bool) -> Bool {
@@ -68,6 +79,7 @@ extension SpillingReplayStorage {
             guard condition(state) else { return false }
             state.isSpilling = false
             state.drain = nil
+            state.reported = []
             return true
         }
     }

@@ -24,6 +24,8 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         /// The ids of moved jobs on the server, by their local ones.
         var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
         var drain: Task<Void, Never>?
+        /// The kinds of errors of the moves since jobs spill.
+        var reported: Set<ReplayError.Code> = []
         /// The lock on the directory of the local storage; `nil` after the storage was closed, until jobs spill again.
         var lock: FileLock?
     }
@@ -36,6 +38,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     private let rescue: SpillRescue?
     let pause: Duration
     let clock: any Clock<Duration>
+    let report: @Sendable (ReplayError) -> Void
     let state: Guarded<State>
     let isAdded = Signal()
     /// The lock of those that move or change jobs.
@@ -53,12 +56,13 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration = .seconds(1),
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(ReplayError) {
-        try self.init(remote, spillingInto: local, pause: pause, clock: clock, own: nil, rescue: nil)
+        try self.init(remote, spillingInto: local, pause: pause, clock: clock, own: nil, rescue: nil) { _ in }
     }
 
     private init(
         _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration,
-        clock: any Clock<Duration>, own: SpillDirectories.Taken?, rescue: SpillRescue?
+        clock: any Clock<Duration>, own: SpillDirectories.Taken?, rescue: SpillRescue?,
+        reportingFailure report: @escaping @Sendable (ReplayError) -> Void
     ) throws(ReplayError) {
         self.remote = remote
         self.local = local
@@ -66,6 +70,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         self.rescue = rescue
         self.pause = pause
         self.clock = clock
+        self.report = report
         let isSpilling = try Self.mustMove(from: local, to: remote)
         state = Guarded(State(isSpilling: isSpilling, lock: own?.lock))
         if isSpilling { startMoving() }
@@ -78,7 +83,8 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     ///   - remote: the storage of all processes.
     ///   - directories: the directories of the server's spilled jobs.
     ///   - clock: the clock for the pauses between two attempts to move them.
-    ///   - report: receives the errors that keep jobs of other directories from being moved, each once.
+    ///   - report: receives the errors that keep jobs from being moved, and one for each job that the server refuses. Each
+    ///     kind is reported once from the first job that spills until all are moved, and once for each other directory.
     /// - Throws: ``ReplayError`` if no directory can be opened.
     convenience init(
         _ remote: any ReplayStorage, spillingInto directories: SpillDirectories, clock: any Clock<Duration>,
@@ -87,7 +93,8 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         let own = try directories.take()
         let rescue = SpillRescue(directories, to: remote, clock: clock, reportingFailure: report)
         try self.init(
-            remote, spillingInto: own.storage, pause: .seconds(1), clock: clock, own: own, rescue: rescue)
+            remote, spillingInto: own.storage, pause: .seconds(1), clock: clock, own: own, rescue: rescue,
+            reportingFailure: report)
     }
 
     /// Creates a storage whose local one is the file `replay.sqlite` of a store.

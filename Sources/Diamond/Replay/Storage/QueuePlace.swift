@@ -64,7 +64,8 @@ public struct QueuePlace: Sendable {
     ///   - seal: the engine's seal; `nil` for none.
     ///   - seals: whether a store in clear, or sealed with an older key, is sealed.
     ///   - clock: the clock of the queue.
-    ///   - report: receives the errors of jobs that cannot spill, or cannot be moved to the server.
+    ///   - report: receives the error if jobs cannot spill, the first error of each kind that keeps spilled jobs from
+    ///     being moved to the server, and one for each job that the server refuses.
     func openStorage(
         of store: Store?, seal: (any CacheSeal)?, seals: Bool, clock: ReplayClock,
         reportingFailure report: @escaping @Sendable (ReplayError) -> Void

@@ -137,6 +137,14 @@ package struct ReplayMove: Sendable {
         ReplayError(.busy, "\(source.name): the lease of the move has ended, and other jobs are left: move them again")
     }
 
+    /// Returns descriptions of the refused jobs of a result.
+    func refusals(in result: Result) -> [ReplayError] {
+        result.refusals.map { (id, error) in
+            ReplayError(
+                error.code, "\(target.name) refuses job \(id) of \(source.name), which holds it now: \(error.message)")
+        }
+    }
+
     private static func isNote(_ hold: ReplayHold) -> Bool {
         if case .key(let name) = hold { name.hasPrefix(prefix) } else { false }
     }

@@ -76,7 +76,7 @@ import Testing
 
     /// Waits until a number of moves wait for the next attempt.
     private func untilMovesPause(_ count: Int) async {
-        await untilTrue { clock.sleeping.filter { $0 == .seconds(1) }.count == count }
+        await untilTrue { clock.sleeping.filter { $0 == .seconds(1) }.count >= count }
     }
 
     // MARK: Places
@@ -236,6 +236,50 @@ import Testing
         for engine in [living, next] { await engine.close() }
     }
 
+    @Test func `the first failure to move jobs is reported, each time that jobs spill`() async throws {
+        let engine = Engine(configuration())
+        for count in 1...2 {
+            fault.withLock { $0 = .unreachable }
+            #expect(try await add(count, to: engine) < 0)
+            let reports = { @Sendable [failures, server] in
+                failures.withLock { $0 }.count { $0.contains("cannot be moved to \(server.name)") }
+            }
+            await untilTrue { reports() == count }
+            for _ in 0..<5 {
+                await untilMovesPause(1)
+                clock.advance(by: .seconds(1))
+            }
+            await untilMovesPause(1)
+            #expect(reports() == count)
+            fault.withLock { $0 = .none }
+            try await untilPausing { try numbers().count == count }
+            await untilPausing { (try? engine.queue().storage as? SpillingReplayStorage)?.isSpilling == false }
+        }
+        await engine.close()
+    }
+
+    @Test(arguments: [false, true]) func `a job that the server refuses is reported, and the others are moved`(
+        isRescued: Bool
+    ) async throws {
+        let place = QueuePlace.server("sql://server.test") { [database, fault] () throws(ReplayError) in
+            RefusingStorage(UnreliableStorage(try Self.storage(database.store), fault: fault))
+        }
+        let living = Engine(configuration(queue: place))
+        _ = try living.queue()
+        fault.withLock { $0 = .unreachable }
+        do {
+            let other = Engine(configuration(queue: place))
+            let engine = isRescued ? other : living
+            for number in 1...3 { #expect(try await add(number, to: engine) < 0) }
+            await untilMovesPause(1)
+            await other.close()
+        }
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1", "3"] }
+        await untilPausing { failures.withLock { $0 }.contains { $0.contains("refuses job 2 ") } }
+        await living.close()
+    }
+
     @Test func `jobs for one server are not moved to another`() async throws {
         fault.withLock { $0 = .unreachable }
         do {
@@ -346,6 +390,20 @@ import Testing
         let sealed = Engine(configuration)
         try await untilPausing { try numbers() == ["2", "1"] }
         for engine in [clear, sealed] { await engine.close() }
+    }
+}
+
+/// A storage whose server refuses the request `/2`.
+private final class RefusingStorage: ReplayStorageWrapper {
+    let base: any ReplayStorage
+
+    init(_ base: any ReplayStorage) { self.base = base }
+
+    func enqueue(
+        _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
+    ) async throws(ReplayError) -> ReplayEnqueued {
+        guard entry.drafts.allSatisfy({ !$0.url.hasSuffix("/2") }) else { throw ReplayError(.badRequest, "no") }
+        return try await base.enqueue(entry, isWanted: isWanted)
     }
 }
 
