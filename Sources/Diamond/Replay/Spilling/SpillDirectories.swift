@@ -49,7 +49,11 @@ struct SpillDirectories: Sendable {
 
     /// Takes the first directory that no other engine has. One that exists, and cannot be opened, is left out: it may
     /// be damaged, or sealed with another key.
+    ///
+    /// - Throws: ``ReplayError``, before a directory is created, if the seal fails or an existing directory may be opened
+    ///   later.
     func take() throws(ReplayError) -> Taken {
+        try trySeal()
         var number = 1
         while true {
             let isNew = !hasQueue(number)
@@ -57,9 +61,18 @@ struct SpillDirectories: Sendable {
                 if isNew { try create(number) }
                 if let taken = try open(number) { return taken }
             } catch {
-                guard !isNew else { throw error }
+                // A seal that works has another key.
+                guard !isNew, !error.isTransient || error.code == .cannotSeal else { throw error }
             }
             number += 1
+        }
+    }
+
+    /// - Throws: ``ReplayError``: `cannotSeal` if the seal fails, such as while the keychain is locked.
+    private func trySeal() throws(ReplayError) {
+        guard let seal else { return }
+        do { _ = try seal.seal(Data(), context: Data("diamond 1 spill".utf8)) } catch {
+            throw ReplayError(SQLiteError(cannotSeal: error, path: directory.path))
         }
     }
 

@@ -146,6 +146,33 @@ import Testing
         #expect(error?.code == .unreachable)
     }
 
+    @Test func `an engine whose seal fails for a while has its directory afterwards`() async throws {
+        let isLocked = Guarded(true)
+        var configuration = configuration(queue: place(allowsClearText: true))
+        configuration.seal = LockedSeal(isLocked)
+        for _ in 0..<2 {
+            let engine = Engine(configuration)
+            let error = #expect(throws: ReplayError.self) { try engine.queue() }
+            #expect(error?.code == .cannotSeal)
+            await engine.close()
+        }
+        #expect(failures.withLock { $0 }.contains { $0.contains("seal") })
+        #expect(!FileManager.default.fileExists(atPath: app.store.spillDirectory.path))
+        let engine = Engine(configuration)
+        isLocked.withLock { $0 = false }
+        fault.withLock { $0 = .unreachable }
+        #expect(try await add(1, to: engine) < 0)
+        await engine.close()
+        // A directory whose key is locked is not left out.
+        isLocked.withLock { $0 = true }
+        let next = Engine(configuration)
+        #expect(throws: ReplayError.self) { try next.queue() }
+        isLocked.withLock { $0 = false }
+        #expect(try await add(2, to: next) < 0)
+        #expect(try directories() == ["1"])
+        await next.close()
+    }
+
     // MARK: Spilling
 
     @Test func `jobs spill while the server is away, and durable requests too`() async throws {
@@ -390,6 +417,27 @@ import Testing
         let sealed = Engine(configuration)
         try await untilPausing { try numbers() == ["2", "1"] }
         for engine in [clear, sealed] { await engine.close() }
+    }
+}
+
+/// A seal whose key cannot be read while it is locked.
+private struct LockedSeal: CacheSeal {
+    private let seal = AESGCMSeal.first
+    private let isLocked: Guarded<Bool>
+
+    init(_ isLocked: Guarded<Bool>) { self.isLocked = isLocked }
+
+    var keyID: String { seal.keyID }
+
+    private func unlocked() throws -> AESGCMSeal {
+        guard !isLocked.withLock({ $0 }) else { throw POSIXError(.EACCES) }
+        return seal
+    }
+
+    func seal(_ bytes: Data, context: Data) throws -> Data { try unlocked().seal(bytes, context: context) }
+
+    func open(_ bytes: Data, keyID: String, context: Data) throws -> Data {
+        try unlocked().open(bytes, keyID: keyID, context: context)
     }
 }
 
