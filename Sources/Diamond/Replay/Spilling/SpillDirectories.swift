@@ -78,7 +78,7 @@ struct SpillDirectories: Sendable {
 
     func path(of number: Int) -> String { store(number).replayDirectory.path }
 
-    /// Moves the jobs of a directory to the server, unless an engine has it.
+    /// Moves the jobs of a directory to the server, unless an engine has it, and deletes those that were moved.
     ///
     /// The directory itself stays. Without it, an engine that has just opened the file of its lock would have a lock
     /// that no other one sees.
@@ -95,14 +95,30 @@ struct SpillDirectories: Sendable {
         // The lock is released at once: a new engine would take another directory, and its jobs would overtake these.
         guard try Self.lock(store(number)) != nil else { return false }
         let storage = try look(into: number)
-        guard try Self.move(from: storage, to: remote).isNeeded else { return true }
+        let isNeeded = try Self.move(from: storage, to: remote).isNeeded
+        let doneCount = try Self.doneCount(in: storage)
+        guard isNeeded || doneCount > 0 else { return true }
         // The server may have to be waited for.
-        _ = try await remote.reserveIDs(1)
+        if isNeeded { _ = try await remote.reserveIDs(1) }
         guard let taken = try open(number) else { return false }
         defer { withExtendedLifetime(taken) {} }
         let move = Self.move(from: taken.storage, to: remote)
         for refusal in move.refusals(in: try await move.run()) { report(refusal) }
+        try await Self.deleteDone(in: taken.storage)
         return true
+    }
+
+    private static func doneCount(in storage: SQLiteReplayStorage) throws(ReplayError) -> Int {
+        try storage.count(ReplayFilter(states: [.done], includesSignedOut: true))
+    }
+
+    /// Deletes and overwrites the jobs that were moved. Those that held jobs wait for stay.
+    private static func deleteDone(in storage: SQLiteReplayStorage) async throws(ReplayError) {
+        let count = try doneCount(in: storage)
+        var retention = ReplayRetention()
+        retention.done = ReplayRetention.Limit(age: .zero, count: 0)
+        try await storage.maintain(retention)
+        if try doneCount(in: storage) < count { try await storage.writer.overwriteErased() }
     }
 
     private static func move(from storage: SQLiteReplayStorage, to remote: any ReplayStorage) -> ReplayMove {

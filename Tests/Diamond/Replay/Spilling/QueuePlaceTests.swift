@@ -216,6 +216,28 @@ import Testing
         await next.close()
     }
 
+    @Test(arguments: [false, true]) func `nothing of a moved job is left in the directory of an ended engine`(
+        isMoved: Bool
+    ) async throws {
+        let living = Engine(configuration())
+        _ = try living.queue()
+        fault.withLock { $0 = .unreachable }
+        do {
+            let other = Engine(configuration())
+            #expect(try await add(1, to: other) < 0)
+            await untilMovesPause(1)
+            if isMoved {
+                fault.withLock { $0 = .none }
+                try await untilPausing { try numbers() == ["1"] && self.isMoved() }
+            }
+            await other.close()
+        }
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1"] && app.found(["api.test"]) == [] }
+        #expect(try directories() == ["1", "2"])
+        await living.close()
+    }
+
     @Test func `a living engine moves what another leaves later`() async throws {
         let living = Engine(configuration())
         fault.withLock { $0 = .unreachable }
