@@ -29,7 +29,7 @@ import Testing
         #expect("\(configuration)".contains(", queue postgresql://queue@127.0.0.1:1/app"))
         configuration.seal = try AESGCMSeal(key: Data(repeating: 1, count: 32))
         let error = #expect(throws: ReplayError.self) { try Engine(configuration).queue() }
-        #expect(error?.code == .cannotSeal && error?.message.contains("postgresql://queue@127.0.0.1:1/app") == true)
+        #expect(error?.code == .notSealed && error?.message.contains("postgresql://queue@127.0.0.1:1/app") == true)
         #expect(error?.message.contains("private") == false)
     }
 

@@ -47,9 +47,11 @@ public struct ReplayError: MessageError, Hashable, Sendable {
         /// The file is damaged. It is left as it is, because its jobs may exist nowhere else.
         public static let corrupt = Code(description: "corrupt")
         /// The queue is sealed, and there is no seal, or the seal does not have the key or fails. The jobs stay as they
-        /// are. Or the engine has a seal, and its queue is on a server, where jobs are not sealed
-        /// (``QueuePlace/server(_:allowsClearText:open:)``).
+        /// are.
         public static let cannotSeal = Code(description: "cannotSeal")
+        /// The engine has a seal, and its queue is on a server, where jobs are not sealed
+        /// (``QueuePlace/server(_:allowsClearText:open:)``).
+        public static let notSealed = Code(description: "notSealed")
         /// The queue was closed.
         public static let closed = Code(description: "closed")
         /// Another failure. The message describes it.

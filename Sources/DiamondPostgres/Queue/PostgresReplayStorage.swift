@@ -173,7 +173,7 @@ extension QueuePlace {
     ///   - connections: the largest number of connections for the work; 4 by default. Two more watch the queue and prove
     ///     that this process is alive, if it sends jobs.
     ///   - allowsClearText: whether an engine with a seal may have its queue there, although its jobs are not sealed on
-    ///     the server; `false` by default: `Engine.queue()` throws `cannotSeal` then.
+    ///     the server; `false` by default: `Engine.queue()` throws `notSealed` then.
     public static func postgres(
         _ address: PostgresAddress, connections: Int = 4, allowsClearText: Bool = false
     ) -> QueuePlace {

@@ -6,7 +6,7 @@ extension Engine {
     /// Returns the queue of the engine (``Configuration/queue``), and opens it on first use. Requests that are added to
     /// it get the engine's base URL, headers and identity.
     ///
-    /// - Throws: ``ReplayError``: `noStore` if the queue is the store's, and the engine has no store; `cannotSeal` if the
+    /// - Throws: ``ReplayError``: `noStore` if the queue is the store's, and the engine has no store; `notSealed` if the
     ///   engine has a seal, and the queue's server would have the jobs in clear.
     public func queue() throws(ReplayError) -> ReplayQueue {
         guard let replays = pipeline.replays else { throw .noStore }

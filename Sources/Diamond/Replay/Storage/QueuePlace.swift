@@ -48,7 +48,7 @@ public struct QueuePlace: Sendable {
     ///   - name: the name of the server, without a password. Jobs that a process has left in a file are moved by the
     ///     next one that gives the same name.
     ///   - allowsClearText: whether an engine with a seal (``Engine/Configuration/seal``) may have its queue there,
-    ///     although its jobs are not sealed on the server. By default, ``Engine/queue()`` throws `cannotSeal`.
+    ///     although its jobs are not sealed on the server. By default, ``Engine/queue()`` throws `notSealed`.
     ///   - open: called when the engine is created, and again at the next use of the queue if it throws. It must not
     ///     wait for the server.
     public static func server(
@@ -102,7 +102,7 @@ extension ReplayError {
     /// The error of an engine with a seal whose queue would be in clear.
     fileprivate static func clearText(at server: String) -> ReplayError {
         ReplayError(
-            .cannotSeal,
+            .notSealed,
             "the engine has a seal, and jobs at \(server) are not sealed: keep the queue in the store, leave the seal out, "
                 + "or allow clear text there (allowsClearText)")
     }

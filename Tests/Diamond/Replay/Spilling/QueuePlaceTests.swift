@@ -407,7 +407,8 @@ import Testing
         configuration.seal = AESGCMSeal.first
         let engine = Engine(configuration)
         let error = #expect(throws: ReplayError.self) { try engine.queue() }
-        #expect(error?.code == .cannotSeal && error?.message.contains("allowsClearText") == true)
+        #expect(error?.code == .notSealed && error?.isTransientWhenOpen == false)
+        #expect(error?.message.contains("allowsClearText") == true)
         #expect(failures.withLock { $0 }.contains { $0.contains("allowsClearText") })
         let refused = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
         #expect(refused?.code == .cannotQueue)
