@@ -90,8 +90,8 @@ extension Engine {
         }
     }
 
-    /// Applies the holds of the queue to the lanes, from the first request on. A queue that cannot be opened does not
-    /// prevent requests from being sent.
+    /// Applies the holds of the queue to the lanes: those of a file from the first request on, those of a server as soon as
+    /// they have been read. A queue that cannot be opened does not prevent requests from being sent.
     func applyHolds() {
         let report: @Sendable (ReplayError) -> Void = { [activity] error in
             activity.report(.queueFailed(reason: error.message))

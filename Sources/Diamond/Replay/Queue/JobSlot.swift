@@ -36,7 +36,7 @@ final class JobSlot: Sendable {
     }
 
     /// Opens the queue if it exists. If it has to be sealed first, which takes time in proportion to its size,
-    /// that is done in a task of its own, and other calls wait for it. Holds apply at once.
+    /// that is done in a task of its own, and other calls wait for it. The holds of a file apply at once.
     ///
     /// - Parameter report: receives the error of that task.
     func openSoon(reportingFailure report: @escaping @Sendable (ReplayError) -> Void) throws(ReplayError) {
