@@ -52,6 +52,17 @@ extension ReplayStorageSuite.Check {
             _ = try await run.enqueue(drafts, ids: [first, first + 1])
             try run.expectEqual(try await run.claimed(by: owner), [], "what is sent twice")
         },
+        Self("an id that another job has meanwhile is not taken for the entry's own") { run in
+            for method in [HTTPRequest.Method.put, .post] {
+                let (other, own) = (try run.draft(method, "a"), try run.draft(method, "b"))
+                let id = try await run.storage.reserveIDs(1)
+                _ = try await run.enqueue([other], ids: [id])
+                let added = try await run.enqueue([own], ids: [id]).ids[0] ?? id
+                try run.expect(added != id, "a job counts as added, and is not there")
+                try run.expectEqual(try run.storage.request(of: id), other.request, "the request of the other job")
+                try run.expectEqual(try run.storage.request(of: added), own.request, "the request")
+            }
+        },
         Self("an owner that adds a job has claimed it, unless another comes first") { run in
             let owner = try await run.owner()
             let policy = ReplayPolicy(.durable, orderingKey: "k")

@@ -55,12 +55,16 @@ extension PostgresReplayStorage {
             // All at once, so that two transactions do not wait for each other.
             try jobs.lock(entry.drafts.map(\.policy.orderingKey))
             for (index, draft) in entry.drafts.enumerated() {
-                let id = entry.ids?[index]
-                if let id, try jobs.row(id) != nil {
-                    added.ids.append(id)
-                    // Claimed by the same call, whose commit was not answered.
-                    if let owner { added.claim = try jobs.claim(of: id, by: owner) }
-                    continue
+                var id = entry.ids?[index]
+                if let reserved = id, try jobs.row(reserved) != nil {
+                    if try Self.isSame(draft, as: reserved, in: jobs) {
+                        added.ids.append(reserved)
+                        // Claimed by the same call, whose commit was not answered.
+                        if let owner { added.claim = try jobs.claim(of: reserved, by: owner) }
+                        continue
+                    }
+                    // A server that has lost commits has given the id to another job.
+                    id = nil
                 }
                 let addition = try jobs.add(
                     draft, as: id, limit: entry.maximumCount, owner: owner
@@ -83,6 +87,13 @@ extension PostgresReplayStorage {
             }
             return .success(added)
         }
+    }
+
+    private static func isSame(
+        _ draft: ReplayDraft, as id: Int64, in jobs: PostgresJobs
+    ) throws(PostgresError) -> Bool {
+        if let key = draft.uniqueKey, try jobs.jobID(named: key) == id { return true }
+        return try jobs.request(of: id).map(draft.isSame) ?? true
     }
 
     /// Adds the jobs of several entries together, each entry as a whole.

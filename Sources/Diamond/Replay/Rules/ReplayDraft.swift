@@ -129,6 +129,15 @@ public struct ReplayDraft: Hashable, Sendable {
         return Data(hash.finalize())
     }
 
+    /// Whether the request of a job is the draft's: it has the same `Idempotency-Key`, or is equal if the draft has none.
+    ///
+    /// - Parameter stored: the request of the job (``request``). One that cannot be read counts as the same.
+    public func isSame(as stored: Data) -> Bool {
+        guard stored != request, let other = try? Self.request(from: stored) else { return true }
+        if let idempotencyKey { return other.headers[.idempotencyKey] == idempotencyKey }
+        return (try? Self.request(from: request)) == other
+    }
+
     /// Returns the time of expiry; `nil` for none.
     public func expiry(at now: QueueTime) -> QueueTime? { (expiresAt ?? policy.expiry.map { now + $0 })?.bounded }
 

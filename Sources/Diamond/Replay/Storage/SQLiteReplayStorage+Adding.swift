@@ -45,10 +45,14 @@ extension SQLiteReplayStorage {
     ) throws(SQLiteError) -> Result<ReplayEnqueued, ReplayError> {
         var added = ReplayEnqueued(ids: [])
         for (index, draft) in entry.drafts.enumerated() {
-            let id = entry.ids?[index]
-            if let id, try ReplayTable.storedRow(id, on: connection) != nil {
-                added.ids.append(id)
-                continue
+            var id = entry.ids?[index]
+            if let reserved = id, let stored = try ReplayTable.storedRow(reserved, withRequest: true, on: connection) {
+                guard try !isSame(draft, as: stored, on: connection) else {
+                    added.ids.append(reserved)
+                    continue
+                }
+                // An older copy of the file was put back, and has given the id to another job.
+                id = nil
             }
             let addition = try ReplayTable.add(
                 draft, as: id, limit: entry.maximumCount, owner: entry.owner, rules: entry.rules, on: connection,
@@ -63,6 +67,15 @@ extension SQLiteReplayStorage {
             }
         }
         return .success(added)
+    }
+
+    private static func isSame(
+        _ draft: ReplayDraft, as stored: ReplayTable.StoredRow, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let id = stored.row.id
+        if let key = draft.uniqueKey, try ReplayTable.jobID(named: key, on: connection) == id { return true }
+        guard !stored.request.isEmpty else { return true }
+        return try connection.opened(request: stored.request, of: id).map(draft.isSame) ?? true
     }
 
     func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {

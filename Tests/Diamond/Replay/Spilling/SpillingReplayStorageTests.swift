@@ -104,6 +104,27 @@ private final class PausingStorage: ReplayStorageWrapper {
         #expect(try paths() == ["1", "2"])
     }
 
+    @Test(arguments: [HTTPRequest.Method.put, .post])
+    func `a job whose id the server gives to another one is added with a new id`(method: HTTPRequest.Method) async throws {
+        // The server has lost the commit, and gives the id to another job.
+        let reserved = try await remote.reserveIDs(1)
+        var request = Request("http://api.test/1", method: method)
+        request.replay = .durable
+        let id = try await local.reserveIDs(1)
+        let note = ReplayMove.note([id], from: reserved, by: "added \(id)")
+        _ = try await local.hold(note.hold, reason: note.text, isSignOut: false, isDryRun: false)
+        var entry = ReplayEntry([try ReplayDraft(request)], maximumCount: 10)
+        entry.ids = [id]
+        _ = try await local.enqueue(entry, isWanted: nil)
+        request.url = "http://api.test/2"
+        entry = ReplayEntry([try ReplayDraft(request)], maximumCount: 10)
+        entry.ids = [reserved]
+        _ = try await remote.enqueue(entry, isWanted: nil)
+        let result = try await ReplayMove(from: local, to: remote, maximumCount: 10).run()
+        #expect(try #require(result.moved[id]) != reserved)
+        #expect(try paths() == ["2", "1"])
+    }
+
     @Test func `a job whose commit is unknown is there once, also if a move ends before it is in the local storage`()
         async throws
     {
