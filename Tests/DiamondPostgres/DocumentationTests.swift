@@ -28,7 +28,7 @@ import Testing
         _ = (queue, engine)
     }
 
-    /// Never called, either.
+    /// Never called: compiling it is the test.
     private func cache(at address: PostgresAddress) {
         let cache = Engine.Configuration(cache: .postgres(address, capacity: 4 << 30))
         let engine = Engine(cache)

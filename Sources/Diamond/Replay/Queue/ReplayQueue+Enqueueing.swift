@@ -89,6 +89,7 @@ extension ReplayQueue {
         do throws(ReplayError) { me = try await owner.enter() } catch {
             // A closed queue sends nothing, but still stores the request. So does one whose jobs can spill.
             guard error.code == .closed || (spill != nil && error.mayBeUnreachable) else { throw error }
+            if error.code == .unreachable { spill?.spillNext() }
             return try await addUnclaimed(draft, isWanted: isWanted)
         }
         do throws(ReplayError) {

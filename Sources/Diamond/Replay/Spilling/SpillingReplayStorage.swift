@@ -121,6 +121,10 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
 
     // MARK: Adding
 
+    /// Lets the next addition spill without a wait for the server, which could not be reached a moment ago. That addition
+    /// also starts the moves.
+    func spillNext() { state.withLock { $0.isSpilling = true } }
+
     public func enqueue(
         _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
     ) async throws(ReplayError) -> ReplayEnqueued {

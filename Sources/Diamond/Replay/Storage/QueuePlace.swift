@@ -96,10 +96,10 @@ public struct QueuePlace: Sendable {
 }
 
 extension ReplayError {
-    /// The error of an engine without a store whose queue would be there.
+    /// The error of an engine that has no store, although its queue is to be in the store.
     static var noStore: ReplayError { ReplayError(.noStore, "the engine has no store: give its configuration one") }
 
-    /// The error of an engine with a seal whose queue would be in clear.
+    /// The error of an engine that has a seal, although its queue would be in clear.
     fileprivate static func clearText(at server: String) -> ReplayError {
         ReplayError(
             .notSealed,

@@ -190,6 +190,24 @@ import Testing
         await engine.close()
     }
 
+    @Test func `a durable request waits once for a server that is away`() async throws {
+        let isAnswered = Guarded(false)
+        let place = QueuePlace.server("sql://server.test") { [database, fault] () throws(ReplayError) in
+            SilentStorage(UnreliableStorage(try Self.storage(database.store), fault: fault)) {
+            } beforeIDs: {
+                await untilTrue { isAnswered.withLock { $0 } }
+            }
+        }
+        let engine = Engine(configuration(queue: place))
+        fault.withLock { $0 = .unreachable }
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
+        #expect(error?.code == .queued && (error?.jobID ?? 0) < 0)
+        isAnswered.withLock { $0 = true }
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1"] }
+        await engine.close()
+    }
+
     @Test func `engines of one store have directories of their own`() async throws {
         fault.withLock { $0 = .unreachable }
         let engines = (0..<3).map { _ in Engine(configuration()) }
