@@ -192,7 +192,8 @@ public final class ReplayQueue: Sendable {
 
     /// Ends the replayers of this queue in this process, and gives the claimed jobs back, so that other processes send
     /// them. Also ends the exchanges of replayers and durable requests. Requests added later are still written, durable
-    /// requests too. Afterwards the file `replay.sqlite` itself contains all jobs, unless another process uses the
+    /// requests too, except those that would spill from a queue on a server into a directory that another engine has
+    /// taken since: they throw `closed`. Afterwards the file `replay.sqlite` itself contains all jobs, unless another process uses the
     /// queue.
     public func close() async {
         await owner.retire()

@@ -256,6 +256,38 @@ import Testing
         await living.close()
     }
 
+    @Test func `a closed engine leaves its directory to the next one, and adds jobs when that has moved them`()
+        async throws
+    {
+        let closed = Engine(configuration())
+        fault.withLock { $0 = .unreachable }
+        #expect(try await add(1, to: closed) < 0)
+        await closed.close()
+        let next = Engine(configuration())
+        #expect(try await add(2, to: next) < 0)
+        #expect(try directories() == ["1"])
+        // Its job would overtake the others, or be moved by nobody.
+        let error = await #expect(throws: ReplayError.self) { try await add(3, to: closed) }
+        #expect(error?.code == .closed)
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1", "2"] && isMoved() }
+        #expect(try await add(3, to: closed) > 0)
+        #expect(try numbers() == ["1", "2", "3"])
+        await next.close()
+    }
+
+    @Test func `a closed engine that is alone moves the jobs that it adds later`() async throws {
+        let engine = Engine(configuration())
+        fault.withLock { $0 = .unreachable }
+        #expect(try await add(1, to: engine) < 0)
+        await engine.close()
+        #expect(try await add(2, to: engine) < 0)
+        #expect(try directories() == ["1"])
+        fault.withLock { $0 = .none }
+        try await untilPausing { try numbers() == ["1", "2"] && isMoved() }
+        await engine.close()
+    }
+
     @Test func `a living engine moves what another leaves later`() async throws {
         let living = Engine(configuration())
         fault.withLock { $0 = .unreachable }

@@ -105,7 +105,7 @@ private final class PausingStorage: ReplayStorageWrapper {
     }
 
     @Test(arguments: [HTTPRequest.Method.put, .post])
-    func `a job whose id the server gives to another one is added with a new id`(method: HTTPRequest.Method) async throws {
+    func `a job whose id the server gives to another one has a new id`(method: HTTPRequest.Method) async throws {
         // The server has lost the commit, and gives the id to another job.
         let reserved = try await remote.reserveIDs(1)
         var request = Request("http://api.test/1", method: method)
