@@ -228,7 +228,7 @@ import Testing
             UPDATE job SET state = 2, token = token + 1, owner = \(owner), turn = -7 WHERE id = \(ids[0]) RETURNING id
             """,
         ]
-        storage.noteLostClaim(by: owner, -7)
+        storage.noteLostClaim(by: owner, mark: -7)
         #expect(try await storage.hasReady(in: .all))
         let (claims, hasWaited) = try await meeting(of: place, claim) {
             try await storage.claim(1, ReplaySelection(), by: owner)
