@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "A killed PostgreSQL server",
     .enabled(if: Effort.hasFleet && Effort.isAlone, "kills the server: scripts/fleet runs it alone"), .serialized,
-    .limit(minutes: Effort.rounds(5, soaking: 60))) struct PostgresKilledServerTests
+    .limit(minutes: 5, soaking: 60)) struct PostgresKilledServerTests
 {
     @Test func `a server that is killed in a burst of jobs loses, repeats and reorders none`() async throws {
         let place = try await PostgresPlace()

@@ -11,7 +11,7 @@ import Testing
 /// Faults between this process and the server.
 @Suite(
     "The network to PostgreSQL", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"),
-    .limit(minutes: Effort.rounds(5, soaking: 60))) struct PostgresNetworkTests
+    .limit(minutes: 5, soaking: 60)) struct PostgresNetworkTests
 {
     let relay: FaultyRelay
     let place: PostgresPlace

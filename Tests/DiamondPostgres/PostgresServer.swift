@@ -146,11 +146,11 @@ extension PostgresPlace {
     /// - Returns: their ids, in the order of their ends.
     static func sendAll(_ count: Int, by storage: PostgresReplayStorage) async throws -> [ReplayJob.ID] {
         let program = ReplayOwnerRecord.Program(process: 1, name: "test")
-        let owner = try await storage.register(program, lease: 60_000)
+        let owner = try await storage.register(program, lease: 600_000)
         var sent: [ReplayJob.ID] = []
         while sent.count < count, !Task.isCancelled {
             let claims = try await patiently { try await storage.claim(20, ReplaySelection(), by: owner) }
-            // Without a renewal, it ends when the jobs take longer than a minute.
+            // Without a renewal, it ends when the jobs take longer.
             for claim in try #require(claims, "the sender's lease has ended").jobs {
                 guard try await patiently({ try await storage.begin(claim, ReplayStart(), by: owner) }) else {
                     continue

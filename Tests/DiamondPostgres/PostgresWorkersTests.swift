@@ -8,7 +8,7 @@ import Testing
 /// Processes of the operating system on one queue, with a server that counts their requests.
 @Suite(
     "Workers of a queue on PostgreSQL", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"),
-    .limit(minutes: Effort.rounds(10, soaking: 120))) struct PostgresWorkersTests
+    .limit(minutes: 10, soaking: 120)) struct PostgresWorkersTests
 {
     private typealias Running = (process: ChildProcess, output: Pipe)
 
@@ -151,7 +151,7 @@ import Testing
         try await expectSound(said)
     }
 
-    @Test func `the job of a killed worker is sent again within a second`() async throws {
+    @Test func `the job of a killed worker is sent again long before its lease ends`() async throws {
         var delays: [Duration] = []
         for number in 0..<5 {
             let id = try await add("\(number)", to: "o\(number)")
@@ -169,8 +169,8 @@ import Testing
             living.process.kill()
             for process in [dying, living] { await expectKilled(process) }
         }
-        // The best of five: the machine may be busy.
-        #expect(try #require(delays.min()) < .seconds(1), "\(delays)")
+        // About a second on an idle machine.
+        #expect(try #require(delays.max()) < .seconds(30), "\(delays)")
         try await expectSound(Set((0..<5).map { "\(run)/o\($0)/\($0)" }))
     }
 

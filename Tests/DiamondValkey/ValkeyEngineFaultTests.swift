@@ -14,7 +14,7 @@ import Testing
 /// Engines over a server that fails: what they answer is right, and a fault is at most a miss.
 @Suite(
     "Engines over a failing Valkey server", .enabled(if: Effort.hasFleet, "needs a server: scripts/fleet starts one"),
-    .limit(minutes: Effort.rounds(5, soaking: 60))) struct ValkeyEngineFaultTests
+    .limit(minutes: 5, soaking: 60)) struct ValkeyEngineFaultTests
 {
     /// A fault of the server, in the middle of the requests of a round.
     enum Fault: CaseIterable {

@@ -37,7 +37,10 @@ package enum Effort {
 
 extension Trait where Self == TimeLimitTrait {
     /// Limits the time of each test. The limit is ten times as long in builds with a sanitizer (`DIAMOND_SANITIZED`).
-    package static func limit(minutes: Int) -> Self {
+    ///
+    /// - Parameter soaking: the limit of the long form, and of each part of it; `nil` for the same one.
+    package static func limit(minutes: Int, soaking: Int? = nil) -> Self {
+        let minutes = Effort.isSoaking ? soaking ?? minutes : minutes
         let isSanitized = ProcessInfo.processInfo.environment["DIAMOND_SANITIZED"] != nil
         return .timeLimit(.minutes(isSanitized ? 10 * minutes : minutes))
     }

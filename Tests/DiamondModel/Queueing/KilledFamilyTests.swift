@@ -6,7 +6,7 @@ import Testing
 
 /// A program that has made a note and three answers to it without a network is killed at random moments, and so are the
 /// programs that send its calls.
-@Suite("Programs that create several objects, and are killed", .limit(minutes: Effort.rounds(3, soaking: 60)))
+@Suite("Programs that create several objects, and are killed", .limit(minutes: 3, soaking: 60))
 struct KilledFamilyTests {
     private struct Effects: Decodable {
         var texts: [String]

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A program with queued saves is killed between a response, its storing and the new id. The server counts its effects.
-@Suite("A program with queued saves that is killed", .limit(minutes: Effort.rounds(3, soaking: 30)))
+@Suite("A program with queued saves that is killed", .limit(minutes: 3, soaking: 30))
 struct KilledSaverTests {
     private struct Effects: Decodable {
         var texts: [String]

@@ -8,7 +8,7 @@ import Testing
 /// Saves of one object with nested objects in random order, while the network comes and goes, the server refuses some,
 /// and the user edits, rolls back and reads the object again.
 @ModelActor
-@Suite("Random saves of nested objects", .limit(minutes: Effort.rounds(5, soaking: 20))) struct NestedSaveGameTests {
+@Suite("Random saves of nested objects", .limit(minutes: 5, soaking: 20)) struct NestedSaveGameTests {
     @ModelActor
     private final class Game {
         let api = QueuedAPI()

@@ -4,7 +4,7 @@ import Testing
 /// Objects that refer to each other, loaded, edited, created, deleted and saved in every mode, while the network comes
 /// and goes, the server refuses calls and loses answers, programs are killed, and users change.
 @ModelActor
-@Suite("Random steps of a program that is offline", .limit(minutes: Effort.rounds(10, soaking: 60)))
+@Suite("Random steps of a program that is offline", .limit(minutes: 10, soaking: 60))
 struct OfflineGameTests {
     private func play(_ seed: UInt64, steps: Int) async throws {
         let game = try OfflineGame(seed: seed)

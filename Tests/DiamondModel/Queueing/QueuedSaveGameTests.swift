@@ -8,7 +8,7 @@ import Testing
 /// Saves of one object in random order and all at once, while the network comes and goes, the server refuses some, and
 /// the program is started again.
 @ModelActor
-@Suite("Random queued saves", .limit(minutes: Effort.rounds(5, soaking: 20))) struct QueuedSaveGameTests {
+@Suite("Random queued saves", .limit(minutes: 5, soaking: 20)) struct QueuedSaveGameTests {
     @ModelActor
     private final class Game {
         let api = QueuedAPI()

@@ -50,7 +50,7 @@ final class ValkeyServer: Sendable {
     func resume() { process.kill(SIGCONT) }
 
     func end() async {
-        process.kill(SIGCONT)
+        // Also while it is stopped. It answers nothing more.
         process.kill()
         _ = await process.ended()
         try? FileManager.default.removeItem(atPath: "\(folder.url.path)/socket")

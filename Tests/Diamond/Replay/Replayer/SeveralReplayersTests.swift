@@ -9,7 +9,7 @@ import Testing
 @testable import Diamond
 
 /// Processes of the operating system on one queue, with a server that counts their requests.
-@Suite("A queue that several processes use", .limit(minutes: Effort.rounds(15, soaking: 120)))
+@Suite("A queue that several processes use", .limit(minutes: 15, soaking: 120))
 struct SeveralReplayersTests {
     let temporary = TemporaryStore()
     let run = UUID().uuidString
