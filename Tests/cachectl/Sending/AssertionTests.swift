@@ -26,7 +26,9 @@ import Testing
         #"/tags == ["a", 2]"#, "/a b/x~1y == true", "/a b/x~1y exists", "/none exists", "/none == null",
         "  /count   ==   3  ",
     ]) func `holds`(condition: String) async throws {
-        let sent = try await cachectl("send", Self.origin().base, "--assert", condition)
+        let origin = try Self.origin()
+        defer { withExtendedLifetime(origin) {} }
+        let sent = try await cachectl("send", origin.base, "--assert", condition)
         #expect(sent.status == 0 && sent.text == Self.body, "\(sent.errors)")
     }
 
@@ -52,7 +54,9 @@ import Testing
     @Test(arguments: failing) func `exits with 7, and says what was expected and what was found`(
         condition: String, message: String
     ) async throws {
-        let sent = try await cachectl("send", Self.origin().base, "--assert", "status == 200", "--assert", condition)
+        let origin = try Self.origin()
+        defer { withExtendedLifetime(origin) {} }
+        let sent = try await cachectl("send", origin.base, "--assert", "status == 200", "--assert", condition)
         #expect(sent.status == 7 && sent.text == Self.body)
         #expect(sent.errors.hasSuffix("cachectl: \(message)\n"), "\(sent.errors)")
     }

@@ -40,7 +40,9 @@ import Testing
 
     private func expectNoSecrets(_ outcome: BuiltTool.Outcome) throws {
         #expect(!(outcome.text + outcome.errors).contains("s3cret"), "\(outcome.text)\(outcome.errors)")
-        #expect(try cachectl.temporary.bytes().firstRange(of: Data("s3cret".utf8)) == nil)
+        let store = cachectl.temporary
+        let hasFiles = FileManager.default.fileExists(atPath: store.directory.path)
+        #expect(try !hasFiles || store.files(containing: "s3cret").isEmpty)
     }
 
     @Test(arguments: ["[LOGIN, {ME}]", "LOGIN\n\n{ME}\n"])
