@@ -7,9 +7,10 @@ enum FoundationJSON {
     /// Returns how the scanner and Foundation differ on a text; `nil` if they do not.
     static func disagreement(on bytes: [UInt8]) -> String? {
         let text = String(decoding: bytes, as: UTF8.self)
-        // Foundation takes a text with a zero, or with the marks of UTF-16, for UTF-16 or UTF-32.
+        // Foundation takes a text with a zero, or with the marks of UTF-16, for UTF-16 or UTF-32. On Linux,
+        // JSONSerialization drops a byte order mark within a string, which JSONDecoder and the scanner keep.
         guard !hasFinalComma(text), !bytes.contains(0), !bytes.starts(with: [0xFE, 0xFF]),
-            !bytes.starts(with: [0xFF, 0xFE])
+            !bytes.starts(with: [0xFF, 0xFE]), !text.dropFirst().unicodeScalars.contains("\u{FEFF}")
         else { return nil }
         let expected = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
         let agrees = bytes.withUnsafeBytes { bytes in

@@ -57,6 +57,8 @@ import Testing
         Sample(Samples.Wrapped.self, #"{"count":3}"#, #"{"count":"x"}"#),
         Sample(
             Samples.Account.self, #"{"a":1,"b":[1,"x",null,{"c":2},[3]],"first_name":{"d_e":1},"é":null}"#),
+        // A byte order mark within a string is a character of it.
+        Sample([String].self, "[\"\u{FEFF}a\",\"\u{FEFF}\",\"\u{FEFF}\\n\",\"b\u{FEFF}\"]"),
         Sample([String: Double].self, #"{"a":1,"snake_case":2.5}"#, #"{"inf":"+","a":1,"a":2}"#, "{}"),
         Sample([Samples.Flat].self, #"[{"id":1,"name":"n","isActive":true,"score":0}]"#, "[]"),
         Sample(JSONValue.self, #"{"a":[1,1.5,true,null,"x",{"b_c":[]}],"b":12345678901234567890}"#, "1.0"),
