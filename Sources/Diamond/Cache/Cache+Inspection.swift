@@ -78,6 +78,8 @@ extension Cache {
         request: [UInt8],
         at now: WallTime
     ) throws(CacheError) -> StoredPartPreview? {
+        // A server has none.
+        guard keepsParts else { return nil }
         guard let body = try part(key, request: request), !body.stored.flags.contains(.variants),
             let part = StoredPart(body.stored, count: body.size, now: now), !part.range.isEmpty
         else { return nil }
