@@ -214,7 +214,8 @@ struct ServerTests {
         try await storeResponse(of: server, ["DIAMOND_CACHE": cache])
     }
 
-    /// Sends a request until its response is stored: not at once, if the cache's server takes more than 50 milliseconds.
+    /// Sends a request until its response is stored: not at once, if the cache's server takes more than 50
+    /// milliseconds.
     private func storeResponse(of server: RawServer, _ variables: [String: String]) async throws {
         repeat {
             try Task.checkCancellation()

@@ -44,8 +44,8 @@ public enum ActivityEvent: Sendable {
     case malformedRedirect(reason: String)
     /// A job of the queue has changed its state, in this process.
     case job(ReplayTransition)
-    /// The queue could not be opened, read or written. A request that could not be queued fails with an error. Also: jobs
-    /// wait in a file because the queue's server cannot be reached, or refuses one of them (``QueuePlace``).
+    /// The queue could not be opened, read or written. A request that could not be queued fails with an error. Also:
+    /// jobs wait in a file because the queue's server cannot be reached, or refuses one of them (``QueuePlace``).
     case queueFailed(reason: String)
     /// The queue has jobs that could have been sent for a minute. This engine has run no replayer
     /// (``Engine/Configuration/replays``), and no other process sends a job. Noticed when a job is added, and reported

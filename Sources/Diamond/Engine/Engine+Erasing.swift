@@ -80,9 +80,10 @@ extension Engine {
     /// If something was erased from a file in clear or from the queue, that file is rewritten, which takes time in
     /// proportion to its size. A program that ends before that leaves it to the next one that uses the store.
     ///
-    /// With a queue on a server, the jobs that wait for it in files of the store are erased, too. Open ones that another
-    /// living engine of the store has not moved yet are not discarded: then the error `busy` is thrown at the end, and a
-    /// call after the move erases them. Files for other servers, and those of other machines, are left as they are.
+    /// With a queue on a server, the jobs that wait for it in files of the store are erased, too. Open ones that
+    /// another living engine of the store has not moved yet are not discarded: then the error `busy` is thrown at the
+    /// end, and a call after the move erases them. Files for other servers, and those of other machines, are left as
+    /// they are.
     ///
     /// - Parameters:
     ///   - identity: the identity.

@@ -16,8 +16,8 @@ extension PostgresJobs {
         var snapshot: PostgresMarks.Snapshot
     }
 
-    /// Reads the facts in one round trip. Their snapshot is older than that of the search. The owner's row is locked, so
-    /// that nobody rescues its jobs before this claim is complete.
+    /// Reads the facts in one round trip. Their snapshot is older than that of the search. The owner's row is locked,
+    /// so that nobody rescues its jobs before this claim is complete.
     func claimFacts(owner: Int64?, timesFrom start: QueueTime) throws(PostgresError) -> ClaimFacts {
         let row = try connection.rows(
             """

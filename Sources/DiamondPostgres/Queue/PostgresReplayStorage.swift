@@ -170,8 +170,8 @@ extension QueuePlace {
     ///
     /// - Parameters:
     ///   - address: the server and the database. The user needs the right to create a schema the first time.
-    ///   - connections: the largest number of connections for the work; 4 by default. Two more watch the queue and prove
-    ///     that this process is alive, if it sends jobs.
+    ///   - connections: the largest number of connections for the work; 4 by default. Two more watch the queue and
+    ///     prove that this process is alive, if it sends jobs.
     ///   - allowsClearText: whether an engine with a seal may have its queue there, although its jobs are not sealed on
     ///     the server; `false` by default: `Engine.queue()` throws `notSealed` then.
     public static func postgres(

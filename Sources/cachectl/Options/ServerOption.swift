@@ -1,7 +1,7 @@
 #if Tools
 import ArgumentParser
 
-/// What a server has for a command: a cache or a queue.
+/// A kind of storage on a server: a cache or a queue.
 protocol ServerKind {
     /// The option that names the server, without hyphens.
     static var option: String { get }

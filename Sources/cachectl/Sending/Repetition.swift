@@ -10,8 +10,8 @@ struct Repetition: Sendable {
     /// The maximum number of sequences that run at the same time.
     let concurrency: Int
 
-    /// Sends the sequence until the count is reached, or until SIGINT, SIGTERM or SIGHUP. Requests that are running then
-    /// are canceled, and not counted.
+    /// Sends the sequence until the count is reached, or until SIGINT, SIGTERM or SIGHUP. Requests that are running
+    /// then are canceled, and not counted.
     func run(_ sequence: RequestSequence, with engine: Engine) async -> LoadSummary {
         let summary = Mutex(LoadSummary())
         let observation = engine.activity.observe { event in

@@ -7,7 +7,7 @@ import Synchronization
 /// on one with `TERM=dumb`), and removed at the end, by SIGINT or SIGTERM, and before other output.
 struct Progress {
     private struct Line {
-        /// What is counted: `entries`.
+        /// The name of the counted things, such as `entries`.
         var unit: String
         /// The number that is expected at the end, if it is known.
         var total: Int?
@@ -23,10 +23,10 @@ struct Progress {
     private let interruptions: [Interruption]
 
     /// - Parameters:
-    ///   - unit: What is counted, such as `entries`.
-    ///   - total: The number that is expected at the end; `nil` if it is unknown.
-    ///   - isQuiet: Whether nothing is drawn on a terminal either.
-    ///   - endsAtSignal: Whether the line removes itself at a signal, and the signal then ends the program.
+    ///   - unit: the name of the counted things, such as `entries`.
+    ///   - total: the number that is expected at the end; `nil` if it is unknown.
+    ///   - isQuiet: whether nothing is drawn, also on a terminal.
+    ///   - endsAtSignal: whether the line removes itself at a signal, and the signal then ends the program.
     init(_ unit: String, of total: Int? = nil, isQuiet: Bool, endsAtSignal: Bool = true) {
         guard !isQuiet, Output.messageWidth != nil, ProcessInfo.processInfo.environment["TERM"] != "dumb" else {
             interruptions = []

@@ -6,8 +6,8 @@ extension Engine {
     /// Returns the queue of the engine (``Configuration/queue``), and opens it on first use. Requests that are added to
     /// it get the engine's base URL, headers and identity.
     ///
-    /// - Throws: ``ReplayError``: `noStore` if the queue is the store's, and the engine has no store; `notSealed` if the
-    ///   engine has a seal, and the queue's server would have the jobs in clear.
+    /// - Throws: ``ReplayError``: `noStore` if the queue is the store's, and the engine has no store; `notSealed` if
+    ///   the engine has a seal, and the queue's server would have the jobs in clear.
     public func queue() throws(ReplayError) -> ReplayQueue {
         guard let replays = pipeline.replays else { throw .noStore }
         return try replays.open()
@@ -90,8 +90,8 @@ extension Engine {
         }
     }
 
-    /// Applies the holds of the queue to the lanes: those of a file from the first request on, those of a server as soon as
-    /// they have been read. A queue that cannot be opened does not prevent requests from being sent.
+    /// Applies the holds of the queue to the lanes: those of a file from the first request on, those of a server as
+    /// soon as they have been read. A queue that cannot be opened does not prevent requests from being sent.
     func applyHolds() {
         let report: @Sendable (ReplayError) -> Void = { [activity] error in
             activity.report(.queueFailed(reason: error.message))

@@ -21,8 +21,8 @@ final class HoldReader: Sendable {
 
     /// - Parameters:
     ///   - clock: the clock for the second until the next read.
-    ///   - mayWait: whether a read may wait for a server. Then ``refresh()`` does not wait for it: a read must not hold a
-    ///     thread that tasks share.
+    ///   - mayWait: whether a read may wait for a server. Then ``refresh()`` does not wait for it: a read must not hold
+    ///     a thread that tasks share.
     ///   - read: returns the holds; `nil` if they cannot be read.
     ///   - notify: receives the holds, on one thread at a time. It must return quickly.
     init(

@@ -156,8 +156,8 @@ public final class ReplayQueue: Sendable {
     /// Observes the holds that also apply to connections and calls (``ReplayHold/isForEngines``), added by this and
     /// other processes.
     ///
-    /// - Parameter notify: called at once for a queue in a file, otherwise when they have been read, and at each change.
-    ///   It must return quickly.
+    /// - Parameter notify: called at once for a queue in a file, otherwise when they have been read, and at each
+    ///   change. It must return quickly.
     func watchHolds(_ notify: @escaping @Sendable (Set<ReplayHold>) -> Void) {
         let watch = HoldWatch(
             storage, clock: clock.sleep, read: { [weak self] in self?.holdsOfEngines() }, notify: notify)
@@ -193,8 +193,8 @@ public final class ReplayQueue: Sendable {
     /// Ends the replayers of this queue in this process, and gives the claimed jobs back, so that other processes send
     /// them. Also ends the exchanges of replayers and durable requests. Requests added later are still written, durable
     /// requests too, except those that would spill from a queue on a server into a directory that another engine has
-    /// taken since: they throw `closed`. Afterwards the file `replay.sqlite` itself contains all jobs, unless another process uses the
-    /// queue.
+    /// taken since: they throw `closed`. Afterwards the file `replay.sqlite` itself contains all jobs, unless another
+    /// process uses the queue.
     public func close() async {
         await owner.retire()
         await storage.close(within: clock.endTimeout)

@@ -129,7 +129,8 @@ public struct ReplayDraft: Hashable, Sendable {
         return Data(hash.finalize())
     }
 
-    /// Whether the request of a job is the draft's: it has the same `Idempotency-Key`, or is equal if the draft has none.
+    /// Whether the request of a job is the draft's: it has the same `Idempotency-Key`, or is equal if the draft has
+    /// none.
     ///
     /// - Parameter stored: the request of the job (``request``). One that cannot be read counts as the same.
     public func isSame(as stored: Data) -> Bool {

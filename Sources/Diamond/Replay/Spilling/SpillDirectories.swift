@@ -50,8 +50,8 @@ struct SpillDirectories: Sendable {
     /// Takes the first directory that no other engine has. One that exists, and cannot be opened, is left out: it may
     /// be damaged, or sealed with another key.
     ///
-    /// - Throws: ``ReplayError``, before a directory is created, if the seal fails or an existing directory may be opened
-    ///   later.
+    /// - Throws: ``ReplayError``, before a directory is created, if the seal fails or an existing directory may be
+    ///   opened later.
     func take() throws(ReplayError) -> Taken {
         try trySeal()
         var number = 1

@@ -8,8 +8,9 @@ import DiamondSQLite
 /// doubled: the ids of its jobs are reserved before, and it is moved with them.
 ///
 /// The id of a spilled job is negative. ``job(_:)``, ``request(of:)``, ``failures(of:)``, ``answer(to:)``,
-/// ``apply(_:to:isDryRun:)`` and ``edit(_:)`` know it until this instance is closed or released. All else is the server's, and
-/// throws while it cannot be reached. A job that is held, or that the server refuses, stays in the local storage.
+/// ``apply(_:to:isDryRun:)`` and ``edit(_:)`` know it until this instance is closed or released. All else is the
+/// server's, and throws while it cannot be reached. A job that is held, or that the server refuses, stays in the local
+/// storage.
 public final class SpillingReplayStorage: ReplayStorageWrapper {
     struct State {
         /// Whether all additions spill.
@@ -83,8 +84,9 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     ///   - remote: the storage of all processes.
     ///   - directories: the directories of the server's spilled jobs.
     ///   - clock: the clock for the pauses between two attempts to move them.
-    ///   - report: receives the errors that keep jobs from being moved, and one for each job that the server refuses. Each
-    ///     kind is reported once from the first job that spills until all are moved, and once for each other directory.
+    ///   - report: receives the errors that keep jobs from being moved, and one for each job that the server refuses.
+    ///     Each kind is reported once from the first job that spills until all are moved, and once for each other
+    ///     directory.
     /// - Throws: ``ReplayError`` if no directory can be opened.
     convenience init(
         _ remote: any ReplayStorage, spillingInto directories: SpillDirectories, clock: any Clock<Duration>,
@@ -121,8 +123,8 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
 
     // MARK: Adding
 
-    /// Lets the next addition spill without a wait for the server, which could not be reached a moment ago. That addition
-    /// also starts the moves.
+    /// Lets the next addition spill without a wait for the server, which could not be reached a moment ago. That
+    /// addition also starts the moves.
     func spillNext() { state.withLock { $0.isSpilling = true } }
 
     public func enqueue(
@@ -242,7 +244,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         do throws(ReplayError) { return try remote.moment() } catch { return try local.moment() }
     }
 
-    /// Also erases the jobs that are in the directories of spilled jobs, of all engines of the store. Those that another
+    /// Erases jobs of the server, and spilled ones in the directories of all engines of the store. Those that another
     /// living engine has not moved yet cannot be discarded.
     ///
     /// - Throws: ``ReplayError``: `busy` if there are such jobs, after all others were erased.

@@ -9,9 +9,10 @@ public struct ReplayEntry: Sendable {
     /// The owner that sends the job at once, if it is a single one; `nil` if the jobs wait for a claim.
     public var owner: ReplayOwnerRecord.ID?
     /// The ids of the jobs, which were reserved (``ReplayStorage/reserveIDs(_:)``); `nil` if the storage chooses. If a
-    /// job with such an id exists, and is the draft's (``ReplayDraft/isSame(as:)``, or it has the draft's unique name), it
-    /// is not added again: so an entry whose commit is unknown is repeated safely. If it is another job, which has the id
-    /// since a server has lost commits, the draft is added with a new id. A further repetition may then double it.
+    /// job with such an id exists, and is the draft's (``ReplayDraft/isSame(as:)``, or it has the draft's unique name),
+    /// it is not added again: so an entry whose commit is unknown is repeated safely. If it is another job, which has
+    /// the id since a server has lost commits, the draft is added with a new id. A further repetition may then double
+    /// it.
     public var ids: [ReplayJob.ID]?
     /// The rules that find secrets in merged requests.
     let rules: KeyRules

@@ -87,8 +87,9 @@ package struct ReplayMove: Sendable {
     ///
     /// In strict order, the jobs behind one that is dead or in review stay.
     ///
-    /// - Throws: ``ReplayError``: `busy` if an owner is alive, which sends jobs of the source, or moves them, or if this
-    ///   process was stopped for longer than the lease of the move: the queue is still held then; `wrongState` if a move to another target was interrupted, or the target is the source.
+    /// - Throws: ``ReplayError``: `busy` if an owner is alive, which sends jobs of the source, or moves them, or if
+    ///   this process was stopped for longer than the lease of the move: the queue is still held then; `wrongState` if
+    ///   a move to another target was interrupted, or the target is the source.
     package func runHolding() async throws(ReplayError) -> Result {
         let living = try await source.owners().filter { !$0.isDead }
         guard living.isEmpty else { throw busy }

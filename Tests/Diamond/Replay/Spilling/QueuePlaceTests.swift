@@ -6,8 +6,8 @@ import Testing
 
 @testable import Diamond
 
-/// A directory stands for the server, and the engines of one store for the processes of a machine: a file's lock belongs
-/// to an open file, whatever the process.
+/// A directory stands for the server, and the engines of one store for the processes of a machine: a file's lock
+/// belongs to an open file, whatever the process.
 @Suite("The place of a queue", .limit(minutes: 5)) struct QueuePlaceTests {
     private let app = TemporaryStore()
     private let database = TemporaryStore()
