@@ -214,6 +214,7 @@ let package = Package(
                     package: "swift-argument-parser",
                     condition: .when(traits: ["Tools"])
                 ),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Tools"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + servers + proxy
         ),

@@ -4,23 +4,32 @@ import Diamond
 
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints entries as an HTTP archive (HAR 1.2), which browsers and other tools read.",
+        abstract: "Prints entries as an HTTP archive (HAR 1.2), or copies them into a file for another store.",
         discussion: """
-            Masks secrets as •••: credentials, cookies, and each field, parameter and member of JSON whose name says \
+            --har is for browsers and other tools. Masks secrets as •••: credentials, cookies, and each field, parameter and member of JSON whose name says \
             that it is secret. --with-secrets prints the response fields and bodies as they are stored. The store has \
             no credentials of requests. A body that is not UTF-8 is in base64. Leaves out parts of bodies.
 
+            --archive copies entries with their times, variants, tags, pins and checksums, for 'cachectl import'. The \
+            file is in clear, with the secrets of responses, and only its owner can read it. It replaces an older one \
+            when it is complete. A sealed store is copied only with --with-secrets. Its entries with tags are left \
+            out, because it has only their digests.
+
             EXAMPLE
               cachectl export --har --match /cities/ > cities.har
+              cachectl export --archive store.archive
             """
     )
 
     @OptionGroup var store: StoreOptions
 
-    @Flag(help: "The format: HAR 1.2, the only one so far.")
+    @Flag(help: "Print HAR 1.2.")
     var har = false
 
-    @Flag(help: "Do not mask the secrets of responses.")
+    @Option(help: ArgumentHelp("Write an archive for 'cachectl import'.", valueName: "FILE"), completion: .file())
+    var archive: String?
+
+    @Flag(help: "Do not mask the secrets of responses. For --archive: copy a sealed store in clear.")
     var withSecrets = false
 
     @Option(help: ArgumentHelp("Only entries of a host, whatever the scheme and port.", valueName: "HOST"))
@@ -31,38 +40,86 @@ struct Export: ParsableCommand {
 
     @OptionGroup var filter: EntryFilterOptions
 
-    func validate() throws { guard har else { throw ValidationError("say which format: give --har") } }
+    func validate() throws {
+        guard har != (archive != nil), archive != "" else {
+            throw ValidationError("say which format: give --har, or --archive with a file")
+        }
+    }
 
     func run() throws {
-        let now = WallTime.now
         let cache = try store.openCache()
         if filter.needsKey || host != nil { try store.refuseLocked(cache) }
-        Output.line(
-            "{\"log\":{\"version\":\"1.2\",\"creator\":\(Output.text(of: Self.creator)),\"pages\":[],\"entries\":[")
-        var (count, leftOut, hasLocked) = (0, 0, false)
+        let count = try archive.map { try write(cache, to: $0) } ?? print(cache)
+        if let archive { show(count, in: archive) }
+        if count.leftOut > 0 {
+            let tags = archive == nil ? "" : ", or are sealed and have tags"
+            Output.note("\(Quantity.entries(count.leftOut)) left out: parts, or they cannot be read\(tags)")
+        }
+        if count.hasLocked { try store.refuseLockedEntries(in: cache) }
+    }
+
+    private struct Count {
+        var exported = 0
+        var leftOut = 0
+        var hasLocked = false
+    }
+
+    private func show(_ count: Count, in archive: String) {
+        guard !store.json else { return Output.json(["archived": count.exported, "leftOut": count.leftOut]) }
+        Output.line("archived \(Quantity.entries(count.exported)) in \(archive)")
+    }
+
+    /// Passes each entry to a closure that exports it, and returns whether it could.
+    private func forEachListing(in cache: Cache, _ export: (CacheListing) throws -> Bool) throws -> Count {
+        let now = WallTime.now
+        var count = Count()
         var cursor: CacheCursor?
         let total = filter.isEmpty && host == nil ? (try? cache.totals())?.entries : nil
-        let progress = Progress("entries", of: total, isQuiet: quiet || store.json)
+        let progress = Progress("entries", of: total, isQuiet: quiet || store.json, endsAtSignal: archive == nil)
         defer { progress.end() }
         while true {
             let page = try filter.list(
                 host.map { [.host($0)] } ?? [], in: cache, by: .newest, after: cursor, limit: 1000, at: now)
-            guard let last = page.last else { break }
+            guard let last = page.last else { return count }
             for listing in page {
-                hasLocked = hasLocked || listing.isLocked
-                guard let exchange = try exchange(of: listing, in: cache) else {
-                    leftOut += 1
-                    continue
-                }
-                Output.line((count > 0 ? "," : "") + Output.text(of: exchange.form))
-                count += 1
-                Progress.update(count)
+                count.hasLocked = count.hasLocked || listing.isLocked
+                if try export(listing) { count.exported += 1 } else { count.leftOut += 1 }
+                Progress.update(count.exported)
             }
             cursor = CacheCursor(after: last, by: .newest)
         }
+    }
+
+    // MARK: Archives
+
+    private func write(_ cache: Cache, to path: String) throws -> Count {
+        guard try withSecrets || cache.keyIDs().isEmpty else {
+            throw Failure.report(
+                Failure.usage, "the store is sealed, and an archive is in clear: give --with-secrets to copy it")
+        }
+        try store.refuseLocked(cache)
+        let writer = try ArchiveWriter(path, ArchiveHeader(.cache, secret: cache.secretID))
+        let count = try forEachListing(in: cache) { listing in
+            try cache.archived(listing).map { try writer.add($0) } ?? false
+        }
+        try writer.finish()
+        return count
+    }
+
+    // MARK: HAR
+
+    private func print(_ cache: Cache) throws -> Count {
+        Output.line(
+            "{\"log\":{\"version\":\"1.2\",\"creator\":\(Output.text(of: Self.creator)),\"pages\":[],\"entries\":[")
+        var isFirst = true
+        let count = try forEachListing(in: cache) { listing in
+            guard let exchange = try exchange(of: listing, in: cache) else { return false }
+            Output.line((isFirst ? "" : ",") + Output.text(of: exchange.form))
+            isFirst = false
+            return true
+        }
         Output.line("]}}")
-        if leftOut > 0 { Output.note("\(Quantity.entries(leftOut)) left out: parts, or they cannot be read") }
-        if hasLocked { try store.refuseLockedEntries(in: cache) }
+        return count
     }
 
     private static var creator: JSONObject { ["name": "cachectl", "version": Cachectl.configuration.version] }

@@ -6,30 +6,72 @@ import Synchronization
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stores the responses of an HTTP archive (HAR 1.2), with the age that they have by now.",
+        abstract:
+            "Stores the responses of an archive or an HTTP archive (HAR 1.2), with the age that they have by now.",
         discussion: """
-            Stores what a cache may store, as send does, and sends nothing. Leaves out other responses, requests that \
+            Of HAR, stores what a cache may store, as send does, and sends nothing. Leaves out other responses, requests that \
             are not GET or QUERY, and exchanges with masked parts. Ignores request fields that only browsers add, such \
             as Cookie and Sec-Fetch-Mode. A newer response in the store stays.
 
+            Of an archive by 'cachectl export --archive', stores each entry as it was, when its checksum matches. \
+            Leaves out those that are not newer than the store's, those that are too large, and those for requests \
+            with credentials if another store was archived: no request there has their keys. A damaged archive ends \
+            the import with exit code 1. What was stored before stays, and the import of a sound copy adds the rest.
+
             EXAMPLE
+              cachectl import store.archive --store /tmp/store
               cachectl import cities.har --store /tmp/store
             """
     )
 
     @OptionGroup var store: StoreOptions
 
-    @Argument(help: ArgumentHelp("A HAR file, or - for standard input.", valueName: "FILE"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("An archive or a HAR file, or - for standard input.", valueName: "FILE"), completion: .file()
+    )
     var file: String
 
     @Flag(help: .quiet)
     var quiet = false
 
+    private static let form = "an archive, or a HAR file that a browser or export has written"
+
     func run() async throws {
-        let exchanges = try exchanges()
+        let reader = try ArchiveReader(file, expecting: Self.form)
+        let nothing = { "nothing was stored" }
+        if let header = try await reader.reporting({ try reader.header(of: .cache) }, outcome: nothing) {
+            return try await store(reader, header)
+        }
+        try await store(exchanges(in: try await reader.reporting({ try reader.rest() }, outcome: nothing)))
+    }
+
+    private func store(_ reader: ArchiveReader, _ header: ArchiveHeader) async throws {
+        let engine = try engine(sendingBy: ArchiveTransport())
+        guard let cache = engine.cache else { throw Failure.noStore }
+        let failure = Mutex<String?>(nil)
+        let observation = engine.activity.observe { event in
+            if case .cacheFailed(let reason) = event { failure.withLock { $0 = $0 ?? reason } }
+        }
+        var archive = ArchiveImport(reader, header, into: cache)
+        let progress = Progress("entries", isQuiet: quiet || store.json)
+        try await reader.reporting {
+            do { try await archive.run() } catch {
+                await engine.close()
+                throw error
+            }
+        } outcome: {
+            "\(Quantity.entries(archive.stored)) stored before"
+        }
+        await engine.close()
+        withExtendedLifetime(observation) {}
+        progress.end()
+        if let reason = failure.withLock({ $0 }) { throw Failure.report(Failure.noStore, reason) }
+        show(archive.stored, of: archive.stored + archive.leftOut)
+    }
+
+    private func store(_ exchanges: [ImportedExchange]) async throws {
         let transport = ArchiveTransport()
-        let engine = Engine(connecting: try configuration(sendingBy: transport))
-        if let failure = engine.cacheFailure { throw failure }
+        let engine = try engine(sendingBy: transport)
         let stored = Mutex(0)
         let observation = engine.activity.observe { event in
             if case .stored = event { stored.withLock { $0 += 1 } }
@@ -48,6 +90,12 @@ struct Import: AsyncParsableCommand {
         show(stored.withLock { $0 }, of: exchanges.count)
     }
 
+    private func engine(sendingBy transport: ArchiveTransport) throws -> Engine {
+        let engine = Engine(connecting: try configuration(sendingBy: transport))
+        if let failure = engine.cacheFailure { throw failure }
+        return engine
+    }
+
     private func configuration(sendingBy transport: ArchiveTransport) throws -> Engine.Configuration {
         var configuration = try store.configuration()
         configuration.transport = transport
@@ -59,16 +107,12 @@ struct Import: AsyncParsableCommand {
         return configuration
     }
 
-    private func exchanges() throws -> [ImportedExchange] {
-        let name = file == "-" ? "standard input" : file
-        let data =
-            file == "-"
-            ? try? FileHandle.standardInput.readToEnd() ?? Data() : FileManager.default.contents(atPath: file)
-        guard let data else { throw Failure.report(Failure.usage, "\(name) cannot be read: give a HAR file") }
+    private func exchanges(in data: Data) throws -> [ImportedExchange] {
         do {
             return try JSONDecoder().decode(ImportedExchange.Archive.self, from: data).log.entries
         } catch {
-            throw Failure.report(Failure.usage, "\(name) is no HAR file: give one that a browser or export has written")
+            let name = file == "-" ? "standard input" : file
+            throw Failure.report(Failure.usage, "\(name) is no archive: give \(Self.form)")
         }
     }
 

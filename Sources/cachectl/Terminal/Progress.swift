@@ -67,7 +67,7 @@ struct Progress {
         line.withLock { $0 = nil }
     }
 
-    private static func endProgram(by number: Int32) {
+    static func endProgram(by number: Int32) {
         signal(number, SIG_DFL)
         // The threads that wait for signals block them.
         var signals = sigset_t()
