@@ -127,6 +127,60 @@ import Testing
         #expect(imported.text == "imported 1 job; 1 left out: done, dead or in review\n" && imported.status == 0)
     }
 
+    // MARK: Archives
+
+    private func archive(_ folder: TemporaryFolder) async throws -> (path: String, data: Data) {
+        let path = folder.url.appending(path: "jobs.archive").path
+        let exported = try await cachectl("queue", "export", "--archive", path)
+        #expect(exported.text.hasPrefix("archived ") && exported.status == 0, "\(exported.errors)")
+        return (path, try Data(contentsOf: URL(filePath: path)))
+    }
+
+    @Test func `an archive is imported once, also if some of its jobs are done by then`() async throws {
+        for arguments in [
+            ["https://a.example/1"], ["https://a.example/1"], ["https://a.example/2", "-X", "PUT", "--key", "k"],
+            ["https://a.example/3", "-X", "POST"],
+        ] { _ = try await cachectl(["queue", "add"] + arguments) }
+        let folder = TemporaryFolder()
+        let (path, data) = try await archive(folder)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        #expect(mode as? Int == 0o600 && folder.names == ["jobs.archive"])
+        #expect(try await other("queue", "import", path, "--dry-run").text == "would import 4 jobs\n")
+        #expect(try await other("queue", "import", path).text == "imported 4 jobs\n")
+        #expect(try other.queue().jobs().map(\.url) == cachectl.queue().jobs().map(\.url))
+        try await other.attempt(.done(status: 200), of: 2)
+        let again = try await other("queue", "import", path)
+        #expect(again.text == "imported 0 jobs; 4 not added: the queue has them\n", "\(again.errors)")
+        #expect(try await cachectl("queue", "import", path).text.hasPrefix("imported 0 jobs"))
+        // Of two equal jobs, the queue may have lost one.
+        let third = Shell()
+        _ = try await third("queue", "add", "https://a.example/1")
+        #expect(try await third("queue", "import", path).text == "imported 3 jobs; 1 not added: the queue has them\n")
+        #expect(try Data(contentsOf: URL(filePath: path)) == data)
+    }
+
+    @Test func `of an archive that is truncated or altered, no job is imported`() async throws {
+        _ = try await cachectl("queue", "add", "https://a.example/1")
+        _ = try await cachectl("queue", "add", "https://a.example/2")
+        let data = try await archive(TemporaryFolder()).data
+        var damaged = [data.prefix(data.count - 1), data.prefix(200), data + [0x0A]]
+        let lines = data.split(separator: 0x0A)
+        for part in [lines[0].endIndex - 4, lines[1].startIndex + 30, lines[2].endIndex - 2, lines[3].endIndex - 5] {
+            var altered = data
+            altered[part] ^= 1
+            damaged.append(altered)
+        }
+        damaged.append(Data(lines[0] + [0x0A] + lines[1] + [0x0A] + lines[3] + [0x0A]))
+        for (number, bytes) in damaged.enumerated() {
+            let file = try other.file("\(number)", String(decoding: bytes, as: UTF8.self))
+            let imported = try await other("queue", "import", file)
+            #expect(imported.status == 1 && imported.text.isEmpty, "\(number): \(imported.text)")
+            #expect(imported.errors.contains(#/byte \d+: .+: export it again; no job was added/#), "\(imported.errors)")
+        }
+        #expect(other.files().isEmpty)
+        #expect(try await other("import", try other.file("q", String(decoding: data, as: UTF8.self))).status == 64)
+    }
+
     @Test(arguments: [[], ["--json"]]) func `prints the changes of jobs as they happen, also those by other processes`(
         options: [String]
     ) async throws {

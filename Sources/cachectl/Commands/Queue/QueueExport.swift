@@ -5,35 +5,39 @@ import Diamond
 struct QueueExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Prints jobs as JSON lines, with the request of each.",
+        abstract: "Prints jobs as JSON lines, with the request of each, or writes them into an archive.",
         discussion: """
             Prints the names of secrets, not their values.
 
+            --archive writes the same lines into a file, with a checksum, for 'cachectl queue import'. Only its owner \
+            can read it. It replaces an older file when it is complete. Leaves out jobs whose requests cannot be read.
+
             EXAMPLE
               cachectl queue export --app com.example.app > jobs.jsonl
+              cachectl queue export --app com.example.app --archive jobs.archive
             """
     )
 
     @OptionGroup var place: QueueOptions
     @OptionGroup var filter: JobFilterOptions
 
+    @Option(help: ArgumentHelp("Write an archive for 'cachectl queue import'.", valueName: "FILE"), completion: .file())
+    var archive: String?
+
     @Flag(help: .quiet)
     var quiet = false
 
+    func validate() throws {
+        guard archive != "" else { throw ValidationError("--archive is empty: name a file, or leave the option out") }
+    }
+
     func run() async throws {
-        guard let queue = try await place.findQueue() else { return }
-        var (count, unreadable) = (0, 0)
-        let total = filter.isEmpty ? (try? queue.counts())?.values.reduce(0, +) : nil
-        let progress = Progress("jobs", of: total, isQuiet: quiet || place.json)
-        defer { progress.end() }
-        var jobs = try filter.jobs(in: queue)
-        while let last = jobs.last {
-            for job in jobs {
-                if try !export(job, from: queue) { unreadable += 1 }
-                count += 1
-                Progress.update(count)
-            }
-            jobs = try filter.jobs(in: queue, after: last.id)
+        let queue = try await place.findQueue()
+        let writer = try archive.map { try ArchiveWriter($0, ArchiveHeader(.queue)) }
+        let unreadable = try queue.map { try export($0, to: writer) } ?? 0
+        if let writer, let archive {
+            try writer.finish()
+            show(writer.count, in: archive)
         }
         if unreadable > 0 {
             throw Failure.report(
@@ -42,10 +46,33 @@ struct QueueExport: AsyncParsableCommand {
         }
     }
 
-    /// Prints one job.
+    private func show(_ count: Int, in archive: String) {
+        guard !place.json else { return Output.json(["archived": count]) }
+        Output.line("archived \(Quantity.jobs(count)) in \(archive)")
+    }
+
+    /// - Returns: The number of jobs whose requests cannot be read.
+    private func export(_ queue: ReplayQueue, to writer: ArchiveWriter?) throws -> Int {
+        var (count, unreadable) = (0, 0)
+        let total = filter.isEmpty ? (try? queue.counts())?.values.reduce(0, +) : nil
+        let progress = Progress("jobs", of: total, isQuiet: quiet || place.json, endsAtSignal: writer == nil)
+        defer { progress.end() }
+        var jobs = try filter.jobs(in: queue)
+        while let last = jobs.last {
+            for job in jobs {
+                if try !export(job, from: queue, to: writer) { unreadable += 1 }
+                count += 1
+                Progress.update(count)
+            }
+            jobs = try filter.jobs(in: queue, after: last.id)
+        }
+        return unreadable
+    }
+
+    /// Exports one job.
     ///
     /// - Returns: Whether its request can be read.
-    private func export(_ job: ReplayJob, from queue: ReplayQueue) throws(ReplayError) -> Bool {
+    private func export(_ job: ReplayJob, from queue: ReplayQueue, to writer: ArchiveWriter?) throws -> Bool {
         var request: Request?
         do throws(ReplayError) {
             request = try queue.request(of: job.id)
@@ -54,7 +81,12 @@ struct QueueExport: AsyncParsableCommand {
         }
         // Another program may have deleted the job meanwhile.
         if request == nil, try queue.job(job.id) == nil { return true }
-        Output.jsonLine(job.form.adding(["version": 1, "request": request]))
+        let line = job.form.adding(["version": 1, "request": request])
+        if let writer {
+            if request != nil { try writer.add(line) }
+        } else {
+            Output.jsonLine(line)
+        }
         return request != nil
     }
 }

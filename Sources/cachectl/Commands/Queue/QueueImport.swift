@@ -12,6 +12,10 @@ struct QueueImport: AsyncParsableCommand {
             and the mark that they may have been processed. Leaves out jobs that are done, dead or in review. Refuses \
             a line with a secret. The shortest line is {"request": {…}}.
 
+            Of an archive, adds jobs only if all checksums match, and leaves out those that the queue has: those with \
+            the same Idempotency-Key, or with an equal request and the same expiry. So a second import adds none, \
+            unless the queue has deleted some meanwhile, as it deletes jobs a day after they are done.
+
             EXAMPLE
               cachectl queue import jobs.jsonl --store /tmp/store
             """
@@ -20,19 +24,37 @@ struct QueueImport: AsyncParsableCommand {
     @OptionGroup var place: QueueOptions
 
     @Argument(
-        help: ArgumentHelp("A file with one job per line, or - for standard input.", valueName: "FILE"),
+        help: ArgumentHelp("An archive, a file with one job per line, or - for standard input.", valueName: "FILE"),
         completion: .file())
     var file: String
 
     @Flag(help: "Check the lines, print how many jobs they have, and add nothing.")
     var dryRun = false
 
+    /// The lines of a file.
+    private struct Lines {
+        var lines: [ImportedLine] = []
+        var isArchive = false
+    }
+
     func run() async throws {
-        let lines = try lines()
-        let copies = lines.compactMap(\.copy)
-        if dryRun { try ReplayQueue.check(copies) }
-        let count = dryRun ? copies.count : try await add(copies)
-        show(count, leftOut: lines.count - copies.count, takenIn: copies.count - count)
+        let reader = try ArchiveReader(file, expecting: "a file that export has written")
+        let file = try await reader.reporting({ try lines(of: reader) }, outcome: { "no job was added" })
+        let copies = file.lines.compactMap(\.copy)
+        let new = file.isArchive ? try await missing(among: copies) : copies
+        if dryRun { try ReplayQueue.check(new) }
+        let count = dryRun ? new.count : try await add(new)
+        show(
+            count, leftOut: file.lines.count - copies.count, known: copies.count - new.count, takenIn: new.count - count
+        )
+    }
+
+    private func missing(among copies: [ReplayCopy]) async throws -> [ReplayCopy] {
+        do {
+            return try ImportedJobs(in: try await place.openQueue()).missing(among: copies)
+        } catch let error as ReplayError where error.code == .noStore {
+            return copies
+        }
     }
 
     /// Adds jobs to the queue.
@@ -44,35 +66,47 @@ struct QueueImport: AsyncParsableCommand {
         return Set(try await queue.enqueue(copies)).count { $0 ?? 0 > last }
     }
 
-    private func lines() throws -> [ImportedLine] {
-        guard let data = file == "-" ? input() : FileManager.default.contents(atPath: file) else {
-            throw Failure.report(Failure.usage, "\(file) is not a readable file: give one that export has written")
+    private func lines(of reader: ArchiveReader) throws -> Lines {
+        guard try reader.header(of: .queue) != nil else {
+            return Lines(lines: try lines(in: reader.rest(), of: reader.name))
         }
-        let name = file == "-" ? "standard input" : file
-        return try data.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated().compactMap {
-            number, line in
+        var lines: [Data] = []
+        while let line = try reader.next() { lines.append(line) }
+        // Parsed when the checksum of the whole has matched.
+        let parsed = try lines.enumerated().map { try Self.line($1, number: $0 + 2, of: reader.name) }
+        return Lines(lines: parsed, isArchive: true)
+    }
+
+    private func lines(in data: Data, of name: String) throws -> [ImportedLine] {
+        try data.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated().compactMap { number, line in
             guard line.contains(where: { ![0x20, 0x09, 0x0D].contains($0) }) else { return nil }
-            do throws(RequestError) {
-                return try ImportedLine(Data(line), place: "line \(number + 1)")
-            } catch {
-                throw Failure.report(Failure.usage, "\(name): line \(number + 1): \(error.message)")
-            }
+            return try Self.line(Data(line), number: number + 1, of: name)
         }
     }
 
-    private func input() -> Data? { try? FileHandle.standardInput.readToEnd() ?? Data() }
+    private static func line(_ line: Data, number: Int, of name: String) throws -> ImportedLine {
+        do throws(RequestError) {
+            return try ImportedLine(line, place: "line \(number)")
+        } catch {
+            throw Failure.report(Failure.usage, "\(name): line \(number): \(error.message)")
+        }
+    }
 
-    /// - Parameter takenIn: The number of lines whose unique names other jobs have.
-    private func show(_ count: Int, leftOut: Int, takenIn: Int) {
+    /// - Parameters:
+    ///   - known: The number of jobs of an archive that the queue has.
+    ///   - takenIn: The number of lines whose unique names other jobs have.
+    private func show(_ count: Int, leftOut: Int, known: Int, takenIn: Int) {
         guard !place.json else {
             let form: JSONObject = [
-                "jobs": count, "leftOut": leftOut, "takenIn": takenIn > 0 ? takenIn : nil, "dryRun": dryRun,
+                "jobs": count, "leftOut": leftOut, "known": known > 0 ? known : nil,
+                "takenIn": takenIn > 0 ? takenIn : nil, "dryRun": dryRun,
             ]
             return Output.json(form)
         }
         let ended = leftOut > 0 ? "; \(leftOut) left out: done, dead or in review" : ""
+        let old = known > 0 ? "; \(known) not added: the queue has them" : ""
         let others = takenIn > 0 ? "; \(takenIn) not added: another job has the unique name" : ""
-        Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(count))\(ended)\(others)")
+        Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(count))\(ended)\(old)\(others)")
     }
 }
 #endif
