@@ -6,9 +6,10 @@ struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints entries as an HTTP archive (HAR 1.2), or copies them into a file for another store.",
         discussion: """
-            --har is for browsers and other tools. Masks secrets as •••: credentials, cookies, and each field, parameter and member of JSON whose name says \
-            that it is secret. --with-secrets prints the response fields and bodies as they are stored. The store has \
-            no credentials of requests. A body that is not UTF-8 is in base64. Leaves out parts of bodies.
+            --har is for browsers and other tools. Masks secrets as •••: credentials, cookies, and each field, \
+            parameter and member of JSON whose name says that it is secret. --with-secrets prints the response fields \
+            and bodies as they are stored. The store has no credentials of requests. A body that is not UTF-8 is in \
+            base64. Leaves out parts of bodies.
 
             --archive copies entries with their times, variants, tags, pins and checksums, for 'cachectl import'. The \
             file is in clear, with the secrets of responses, and only its owner can read it. It replaces an older one \
@@ -17,7 +18,6 @@ struct Export: ParsableCommand {
 
             EXAMPLE
               cachectl export --har --match /cities/ > cities.har
-              cachectl export --archive store.archive
             """
     )
 

@@ -6,12 +6,11 @@ import Synchronization
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract:
-            "Stores the responses of an archive or an HTTP archive (HAR 1.2), with the age that they have by now.",
+        abstract: "Stores the responses of an archive or a HAR file, with the age that they have by now.",
         discussion: """
-            Of HAR, stores what a cache may store, as send does, and sends nothing. Leaves out other responses, requests that \
-            are not GET or QUERY, and exchanges with masked parts. Ignores request fields that only browsers add, such \
-            as Cookie and Sec-Fetch-Mode. A newer response in the store stays.
+            Of HAR 1.2, stores what a cache may store, as send does, and sends nothing. Leaves out other responses, \
+            requests that are not GET or QUERY, and exchanges with masked parts. Ignores request fields that only \
+            browsers add, such as Cookie and Sec-Fetch-Mode. A newer response in the store stays.
 
             Of an archive by 'cachectl export --archive', stores each entry as it was, when its checksum matches. \
             Leaves out those that are not newer than the store's, those that are too large, and those for requests \
@@ -19,7 +18,6 @@ struct Import: AsyncParsableCommand {
             the import with exit code 1. What was stored before stays, and the import of a sound copy adds the rest.
 
             EXAMPLE
-              cachectl import store.archive --store /tmp/store
               cachectl import cities.har --store /tmp/store
             """
     )

@@ -14,7 +14,6 @@ struct QueueExport: AsyncParsableCommand {
 
             EXAMPLE
               cachectl queue export --app com.example.app > jobs.jsonl
-              cachectl queue export --app com.example.app --archive jobs.archive
             """
     )
 
@@ -73,21 +72,25 @@ struct QueueExport: AsyncParsableCommand {
     ///
     /// - Returns: Whether its request can be read.
     private func export(_ job: ReplayJob, from queue: ReplayQueue, to writer: ArchiveWriter?) throws -> Bool {
-        var request: Request?
-        do throws(ReplayError) {
-            request = try queue.request(of: job.id)
-        } catch  where error.code == .badRequest {
-            request = nil
-        }
+        let request = try request(of: job, in: queue)
         // Another program may have deleted the job meanwhile.
         if request == nil, try queue.job(job.id) == nil { return true }
         let line = job.form.adding(["version": 1, "request": request])
-        if let writer {
-            if request != nil { try writer.add(line) }
-        } else {
+        guard let writer else {
             Output.jsonLine(line)
+            return request != nil
         }
+        if request != nil { try writer.add(line) }
         return request != nil
+    }
+
+    /// Returns the request of a job; `nil` if it cannot be read.
+    private func request(of job: ReplayJob, in queue: ReplayQueue) throws(ReplayError) -> Request? {
+        do throws(ReplayError) {
+            return try queue.request(of: job.id)
+        } catch  where error.code == .badRequest {
+            return nil
+        }
     }
 }
 #endif
