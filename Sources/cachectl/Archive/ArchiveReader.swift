@@ -130,8 +130,7 @@ final class ArchiveReader {
 
     private func reading(_ body: () throws -> Data) throws -> Data {
         do { return try body() } catch {
-            throw ArchiveProblem(
-                message: "it cannot be read (\(error.localizedDescription)): give another file", isMisplaced: true)
+            throw ArchiveProblem(message: "it cannot be read: give another file", isMisplaced: true)
         }
     }
 

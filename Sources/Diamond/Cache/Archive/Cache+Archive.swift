@@ -37,10 +37,13 @@ extension Cache {
     private func names(
         of record: CacheRecord, _ request: Sealing.OpenedRequest, _ headers: HTTPFields
     ) -> [String]? {
-        let stored = record.names.filter { $0.hasPrefix("t ") }.map { String($0.dropFirst(2)) }
-        let key = RequestKey(of: Array(ArchivedEntry.request(in: Data(request.form))))
-        let variants = CacheEntry.name(ofVariantsUnder: key)
-        guard record.seal != nil, let sealing = storage.coding.sealing else { return stored.filter { $0 != variants } }
+        let variants = CacheEntry.name(
+            ofVariantsUnder: RequestKey(of: Array(ArchivedEntry.request(in: Data(request.form)))))
+        // A sealed variant has this name in clear, too.
+        let stored = record.names.filter { $0.hasPrefix("t ") }.map { String($0.dropFirst(2)) }.filter {
+            $0 != variants
+        }
+        guard record.seal != nil, let sealing = storage.coding.sealing else { return stored }
         let origin = request.url.prefix { $0 != "?" }.split(separator: "/").prefix(2).joined(separator: "//")
         var known = CacheGroups.names(of: headers, origin: origin)
         known.formUnion([variants, CacheEntry.name(ofAllLike: request.url)])
