@@ -204,8 +204,8 @@ import Testing
             (#""status":200"#, #""status":1000"#), (#""method":"GET""#, #""method":"G T""#),
             (#""form":""#, #""form":"AAAA"#),
         ] {
-            let text =
-                lines[0] + "\n" + lines[1].replacing(old, with: new) + "\n" + lines.dropFirst(2).joined(separator: "\n")
+            let rest = lines.dropFirst(2).joined(separator: "\n")
+            let text = "\(lines[0])\n\(lines[1].replacing(old, with: new))\n\(rest)\n"
             let imported = try await other("import", "-", input: text)
             #expect(
                 imported.status == 1 && imported.errors.contains("the line there is no entry"), "\(imported.errors)")
@@ -219,7 +219,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
         let engine = cachectl.temporary.engine(
             StubTransport { request throws(TransportError) in
-                .stub(headers: [.cacheControl: "max-age=600"], body: "body")
+                .stub(headers: [.cacheControl: "max-age=600", .vary: "User-Agent"], body: "body")
             }
         ) { $0.seal = try? AESGCMSeal(key: Data(repeating: 7, count: 32)) }
         _ = try await engine.send(Request("https://a.example/"))
