@@ -13,7 +13,7 @@ extension Engine {
         await pipeline.refreshes.wait { $0.requestKey == key }
     }
 
-    /// Ends all work under way, closes every socket and writes stored responses to disk. Later sends that need the
+    /// Ends all work under way, closes every socket and writes stored responses and recorded events to disk. Later sends that need the
     /// network fail. The next process continues downloads into files
     /// (``download(_:to:limit:progress:)-(_,URL,_,_)``).
     ///
@@ -47,6 +47,7 @@ extension Engine {
         await pipeline.replays?.opened?.close()
         await cache?.flush()
         await pipeline.sharing.fleet?.ends.waitForAll()
+        await eventFile?.flush()
     }
 
     /// Waits until no work is running, and canceled exchanges have saved their partial responses.

@@ -27,15 +27,18 @@ public final class Engine: Sendable {
     /// The replayer that the engine runs itself; `nil` if the app runs replayers.
     let automaticReplay: AutomaticReplay?
     let sharedStreams = SharedStreams()
+    /// The file that records the events; `nil` unless the app asks for it.
+    let eventFile: EventFile?
     let queries: Queries
 
     /// Creates an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason.
     /// Requests are sent nevertheless.
     public init(_ configuration: Configuration = Configuration()) {
+        eventFile = Self.eventFile(configuration)
         let activity = Activity(
             rules: KeyRules(own: configuration.rules),
             clock: configuration.clock,
-            observers: configuration.observers
+            observers: configuration.observers + [eventFile].compactMap(\.self)
         )
         (cache, cacheFailure) = Self.openCache(configuration, activity)
         transport = Self.transport(of: configuration)
@@ -55,6 +58,12 @@ public final class Engine: Sendable {
             configuration.replays == .automatically ? AutomaticReplay(clock: configuration.clock) : nil
         applyHolds()
         startReplays(passing: configuration.replayPass)
+    }
+
+    private static func eventFile(_ configuration: Configuration) -> EventFile? {
+        guard configuration.recordsEvents, let store = configuration.store else { return nil }
+        let now = configuration.now
+        return EventFile(store, isSealed: configuration.seal != nil) { WallTime(now()) }
     }
 
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {

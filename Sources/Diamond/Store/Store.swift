@@ -84,6 +84,15 @@ public struct Store: Hashable, Sendable {
     /// The path of a file that is touched when holds of the queue are set or released.
     var holdsPath: String { Self.path("replay.holds", in: replayDirectory) }
 
+    /// The path of the newer events.
+    package var eventPath: String { Self.path("events.jsonl", in: directory) }
+
+    /// The path of the older events.
+    package var olderEventPath: String { Self.path("events.old.jsonl", in: directory) }
+
+    /// The path of the lock that is held while events are written.
+    var eventLockPath: String { Self.path("events.lock", in: directory) }
+
     package var cachePath: String { Self.path("cache.sqlite", in: directory) }
 
     // With a directory hint, because Foundation would otherwise read the disk.

@@ -91,6 +91,9 @@ extension Engine {
         public var cookies: CookieJar?
         /// The observers of the engine's events, from the opening of the cache on. See <doc:WatchingActivity>.
         public var observers: [any ActivityObserver] = []
+        /// Whether the engine's events are recorded in a file of the ``store``, for `cachectl watch` and
+        /// `cachectl top`; `false`. The file takes 8 MiB at most, and has no secrets. See <doc:WatchingActivity>.
+        public var recordsEvents = false
         /// The limits of single lanes; a lane that is not named has the engine's width.
         public var lanes: [Lane: LaneLimits] = [:]
         /// The executor for callbacks that name none; ``CallbackExecutor/platform`` by default: the main thread on

@@ -1,0 +1,107 @@
+import DiamondSQLite
+import Dispatch
+import Foundation
+
+/// An observer that appends the events of an engine to a file of the store, a JSON object a line.
+///
+/// Several processes and engines append to one file. It is written on a queue of its own. A failure costs lines, which
+/// are counted, and nothing else.
+final class EventFile: ActivityObserver {
+    /// The maximum number of bytes of the file. A full one replaces the older one, so that both take twice as many.
+    static let limit: Int64 = 4 << 20
+    private static let delay = DispatchTimeInterval.milliseconds(50)
+    private static let lockTimeout = Duration.seconds(1)
+    /// The members that show what a sealed store hides.
+    private static let sealed: Set = ["url", "key", "tags", "reason"]
+
+    private let store: Store
+    private let isSealed: Bool
+    private let limit: Int64
+    private let now: @Sendable () -> WallTime
+    private let process = JSONValue(getpid())
+    private let program = JSONValue(ProcessInfo.processInfo.processName)
+    private let buffer = Guarded(EventBuffer())
+    private let queue = DispatchQueue(label: "diamond.events", qos: .utility)
+
+    /// - Parameter isSealed: whether the events omit what a sealed store hides: URLs, keys, tags and reasons.
+    init(
+        _ store: Store, isSealed: Bool = false, limit: Int64 = EventFile.limit,
+        now: @escaping @Sendable () -> WallTime = { .now }
+    ) {
+        (self.store, self.isSealed, self.limit, self.now) = (store, isSealed, limit, now)
+        // If it cannot be created, writing fails, too.
+        try? store.create()
+    }
+
+    func receive(_ event: ActivityEvent) {
+        var members = event.recorded
+        if isSealed { for name in Self.sealed { members[name] = nil } }
+        let line = line(of: members)
+        switch buffer.withLock({ $0.add(line) }) {
+        case .soon: queue.asyncAfter(deadline: .now() + Self.delay) { self.write() }
+        case .now: queue.async { self.write() }
+        case .asBefore: break
+        }
+    }
+
+    /// Writes the events that were received before.
+    func flush() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.write()
+                continuation.resume()
+            }
+        }
+    }
+
+    private func line(of members: [String: JSONValue]) -> [UInt8] {
+        var members = members
+        members["time"] = .integer(now().rawValue)
+        members["process"] = process
+        members["program"] = program
+        // All numbers are finite.
+        let text = (try? JSONWriter.text(of: .object(members))) ?? []
+        return text + [UInt8(ascii: "\n")]
+    }
+
+    // MARK: On the queue
+
+    private func write() {
+        var (lines, dropped) = buffer.withLock { $0.take() }
+        guard lines.count > 0 else { return buffer.withLock { $0.drop(dropped) } }
+        if dropped > 0 {
+            let kind = JSONValue(RecordedEvent.Kind.dropped.rawValue)
+            lines.bytes = line(of: ["kind": kind, "count": JSONValue(dropped)]) + lines.bytes
+        }
+        let written = (try? append(lines.bytes)) ?? 0
+        guard written < lines.bytes.count else { return }
+        let lost = lines.bytes[written...].count { $0 == UInt8(ascii: "\n") }
+        // If nothing was written, nothing says how many were dropped before.
+        let untold = dropped > 0 && written == 0 ? dropped - 1 : 0
+        buffer.withLock { $0.drop(lost + untold) }
+    }
+
+    /// Appends whole lines, with the right to do so for this process alone.
+    ///
+    /// - Returns: the number of bytes of the lines that were written.
+    private func append(_ lines: [UInt8]) throws(SQLiteError) -> Int {
+        let lock = try FileLock(store.eventLockPath, timeout: Self.lockTimeout)
+        defer { withExtendedLifetime(lock) {} }
+        try rotate(before: lines.count)
+        let descriptor = try PrivateFile.open(store.eventPath, access: O_CREAT | O_WRONLY | O_APPEND)
+        defer { close(descriptor) }
+        let size = PartFile.size(of: descriptor)
+        let count = Foundation.write(descriptor, lines, lines.count)
+        guard count < lines.count else { return count }
+        // On a full disk the last line may be incomplete.
+        let whole = (lines.prefix(max(0, count)).lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
+        ftruncate(descriptor, off_t(size) + off_t(whole))
+        return whole
+    }
+
+    private func rotate(before count: Int) throws(SQLiteError) {
+        guard let size = PartFile.size(of: store.eventPath), size > 0, size + Int64(count) > limit else { return }
+        guard rename(store.eventPath, store.olderEventPath) != 0 else { return }
+        throw SQLiteError(errno: errno, "cannot be renamed", path: store.eventPath)
+    }
+}
