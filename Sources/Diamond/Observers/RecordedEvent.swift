@@ -49,7 +49,7 @@ package struct RecordedEvent: Hashable, Sendable {
             case .string(let kind) = json["kind"]
         else { return nil }
         self.json = json
-        self.time = WallTime(rawValue: time)
+        self.time = WallTime(rawValue: time).bounded
         self.process = process
         self.kind = Kind(rawValue: kind)
     }

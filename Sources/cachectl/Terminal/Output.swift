@@ -143,15 +143,18 @@ enum Output {
     private static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// The number of columns of the terminal; `nil` if the output is not a terminal.
-    static var width: Int? { width(of: STDOUT_FILENO) }
+    static var width: Int? { size(of: STDOUT_FILENO, \.ws_col) }
+
+    /// The number of lines of the terminal; `nil` if the output is not a terminal.
+    static var height: Int? { size(of: STDOUT_FILENO, \.ws_row) }
 
     /// The number of columns of the terminal that shows messages; `nil` if none does.
-    static var messageWidth: Int? { width(of: STDERR_FILENO) }
+    static var messageWidth: Int? { size(of: STDERR_FILENO, \.ws_col) }
 
-    private static func width(of descriptor: Int32) -> Int? {
+    private static func size(of descriptor: Int32, _ dimension: KeyPath<winsize, UInt16>) -> Int? {
         var size = winsize()
         guard isatty(descriptor) == 1, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
-        return size.ws_col > 0 ? Int(size.ws_col) : nil
+        return size[keyPath: dimension] > 0 ? Int(size[keyPath: dimension]) : nil
     }
 }
 #endif

@@ -74,7 +74,8 @@ enum Quantity {
     /// Formats a fraction: `12.3 %` for 0.123.
     static func percent(_ part: Double) -> String { "\(tenths(part * 100)) %" }
 
-    private static func tenths(_ value: Double) -> String {
+    /// Formats a number: `12.3`.
+    static func tenths(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }

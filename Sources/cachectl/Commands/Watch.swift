@@ -1,0 +1,69 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import DiamondInspection
+import Foundation
+
+struct Watch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints the events of running programs as they come, until Ctrl-C.",
+        discussion: """
+            Programs record events if their Engine.Configuration has recordsEvents = true. A line has the time, the \
+            program with its process, the kind, and the fields that the event has. --json prints one object per line. \
+            --where takes these fields: \(RecordedEvent.fields.joined(separator: ", ")). If it is repeated, all \
+            conditions must hold. = and ~ compare texts, > and < numbers.
+
+            EXAMPLE
+              cachectl watch --last 20 --where kind=ended --where 'milliseconds>100'
+            """
+    )
+
+    @Option(help: .store, completion: .directory)
+    var store: String?
+
+    @Option(help: .app)
+    var app: String?
+
+    @Flag(help: .json)
+    var json = false
+
+    @Option(
+        help: ArgumentHelp("Print the last N events first.", valueName: "N"), transform: Limit.init(argument:))
+    var last: Limit?
+
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp("Print only events with this field. Repeat it for more conditions.", valueName: "CONDITION"),
+        transform: EventCondition.init(argument:))
+    var conditions: [EventCondition] = []
+
+    private static let interval = Duration.milliseconds(200)
+
+    private var choice: StoreChoice { StoreChoice(store: store, app: app) }
+
+    func validate() throws { try choice.check() }
+
+    func run() async throws {
+        let directory = choice.location.directory
+        var reader = EventFileReader(directory: directory, includesEarlier: last != nil)
+        let recorded = selected(reader.read())
+        Output.note(reader.hasFile ? "watching; Ctrl-C ends" : Self.hint(directory) + "; waiting, Ctrl-C ends")
+        show(recorded.suffix(last?.count ?? 0))
+        while (try? await Task.sleep(for: Self.interval)) != nil { show(selected(reader.read())[...]) }
+    }
+
+    /// The way to events where no program has recorded any.
+    static func hint(_ directory: URL) -> String {
+        "no program has recorded events in \(directory.path): set recordsEvents = true in its Engine.Configuration, "
+            + "or name another store"
+    }
+
+    private func selected(_ events: [RecordedEvent]) -> [RecordedEvent] {
+        events.filter { event in conditions.allSatisfy { $0.holds(for: event) } }
+    }
+
+    private func show(_ events: ArraySlice<RecordedEvent>) {
+        for event in events { json ? Output.jsonLine(event.json) : Output.line(event.line) }
+    }
+}
+#endif
