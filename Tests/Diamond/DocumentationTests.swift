@@ -817,6 +817,11 @@ import UnixSignals
         var isHidden = true
     }
 
+    private func recordedEvents() {
+        var configuration = Engine.Configuration()
+        configuration.recordsEvents = true
+    }
+
     #if Logging && Metrics && Tracing
     private func observers() {
         var configuration = Engine.Configuration()

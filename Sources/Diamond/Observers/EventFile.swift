@@ -12,7 +12,7 @@ final class EventFile: ActivityObserver {
     private static let delay = DispatchTimeInterval.milliseconds(50)
     private static let lockTimeout = Duration.seconds(1)
     /// The members that show what a sealed store hides.
-    private static let sealed: Set = ["url", "key", "tags", "reason"]
+    private static let sealed: Set = ["url", "tags", "reason"]
 
     private let store: Store
     private let isSealed: Bool
@@ -23,7 +23,7 @@ final class EventFile: ActivityObserver {
     private let buffer = Guarded(EventBuffer())
     private let queue = DispatchQueue(label: "diamond.events", qos: .utility)
 
-    /// - Parameter isSealed: whether the events omit what a sealed store hides: URLs, keys, tags and reasons.
+    /// - Parameter isSealed: whether the events omit what a sealed store hides: URLs, tags and reasons.
     init(
         _ store: Store, isSealed: Bool = false, limit: Int64 = EventFile.limit,
         now: @escaping @Sendable () -> WallTime = { .now }
