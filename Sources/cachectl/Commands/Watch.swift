@@ -48,7 +48,7 @@ struct Watch: AsyncParsableCommand {
         var reader = EventFileReader(directory: directory, includesEarlier: last != nil)
         let recorded = selected(reader.read())
         Output.note(reader.hasFile ? "watching; Ctrl-C ends" : Self.hint(directory) + "; waiting, Ctrl-C ends")
-        show(recorded.suffix(last?.count ?? 0))
+        show(last.map { recorded.suffix($0.count) } ?? recorded[...])
         while (try? await Task.sleep(for: Self.interval)) != nil { show(selected(reader.read())[...]) }
     }
 

@@ -22,7 +22,7 @@ enum Screen {
 
     /// Replaces the lines of the screen.
     static func draw(_ lines: [String]) throws {
-        try write("\u{1B}[H" + lines.map { $0.withoutControls + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+        try write("\u{1B}[H" + lines.map { $0.withoutControls + "\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
     }
 
     private static func write(_ text: String) throws { try Output.body(Data(text.utf8), isRaw: true) }

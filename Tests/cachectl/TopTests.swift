@@ -1,0 +1,123 @@
+import DiamondInspection
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite("cachectl top", .limit(minutes: 5)) struct TopTests {
+    private let cachectl = Shell()
+
+    /// Writes events of the present, by this process unless they name another.
+    private func write(_ events: [String]) throws {
+        try cachectl.temporary.store.create()
+        let lines = events.map { members in
+            let process = members.contains("process") ? "" : #""process":\#(getpid()),"#
+            return #"{\#(process)"program":"shop","time":\#(WallTime.now.rawValue),\#(members)}"# + "\n"
+        }
+        try Data(lines.joined().utf8).write(to: URL(filePath: cachectl.temporary.store.eventPath))
+    }
+
+    private func end(_ url: String, _ milliseconds: Int, _ members: String) -> String {
+        #""kind":"ended","interval":"request","url":"\#(url)","milliseconds":\#(milliseconds),\#(members)"#
+    }
+
+    private func begin(_ id: Int, _ members: String = "") -> String {
+        #""kind":"began","interval":"attempt","id":\#(id),"url":"http://b/"\#(members)"#
+    }
+
+    /// Four requests to `a`, of which one is a hit and one was confirmed, and one with an error to `b`.
+    private func fill() throws {
+        try write([
+            #""kind":"miss","url":"http://a/1""#, end("http://a/1", 10, #""status":200,"source":"network""#),
+            #""kind":"hit","url":"http://a/1","source":"cache""#,
+            #""kind":"hit","url":"http://a/1","source":"revalidated""#,
+            end("http://a/1", 20, #""status":200,"source":"revalidated""#),
+            end("http://a/1", 40, #""status":503,"source":"network""#),
+            end("http://b/", 1500, #""error":"timedOut""#),
+            // Canceled.
+            #""kind":"ended","interval":"request","url":"http://b/","milliseconds":5"#,
+            // On the wire; ended; and of a process that was killed.
+            begin(1), begin(2), #""kind":"ended","interval":"attempt","id":2,"url":"http://b/""#,
+            begin(1, #","process":2147483647"#),
+            #""kind":"dropped","count":9"#,
+        ])
+    }
+
+    @Test func `prints the figures of the last minute with --once`() async throws {
+        try fill()
+        var request = Request("http://127.0.0.1:9/", method: .post)
+        request.replay = ReplayPolicy(.durable)
+        _ = try await cachectl.queue().enqueue(request, after: .seconds(3600))
+        let shown = try await cachectl("top", "--once")
+        #expect(shown.status == 0 && shown.errors.isEmpty)
+        #expect(
+            shown.text == """
+                last 60 s, 2 programs, 9 events not recorded
+                queue: 1 waiting
+
+                HOST  REQUESTS  PER S    HITS    P50    P99  FAILED  IN FLIGHT
+                all          5    0.1  66.7 %  20 ms  1.5 s       2          1
+                a            4    0.1  66.7 %  20 ms  40 ms       1          0
+                b            1    0.0       -  1.5 s  1.5 s       1          1
+
+                """)
+    }
+
+    @Test func `prints an object with --json, of the last seconds`() async throws {
+        try fill()
+        let top = try #require(try await cachectl.object("top", "--seconds", "50"))
+        #expect(top["seconds"] as? Int == 50 && top["requests"] as? Int == 5 && top["perSecond"] as? Double == 0.1)
+        #expect(top["hits"] as? Int == 2 && top["misses"] as? Int == 1 && top["failed"] as? Int == 2)
+        #expect(top["p50"] as? Double == 20 && top["p99"] as? Double == 1500 && top["inFlight"] as? Int == 1)
+        let hosts = try #require(top["hosts"] as? [[String: Any]])
+        #expect(hosts.map { $0["host"] as? String } == ["a", "b"] && hosts.map { $0["requests"] as? Int } == [4, 1])
+    }
+
+    @Test func `counts the requests of another program, and no older ones`() async throws {
+        let clock = ManualClock()
+        clock.advance(by: Date().timeIntervalSince(clock.now) - 3600)
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let engine = cachectl.temporary.engine(transport, clock: clock) { $0.recordsEvents = true }
+        _ = try await engine.send(Request("http://old/"))
+        clock.advance(by: 3600)
+        for _ in 0..<2 { _ = try await engine.send(Request("http://new/")) }
+        await engine.close()
+        let top = try #require(try await cachectl.object("top"))
+        #expect(top["requests"] as? Int == 2 && top["hits"] as? Int == 1 && top["misses"] as? Int == 1)
+        #expect((top["hosts"] as? [[String: Any]])?.map { $0["host"] as? String } == ["new"])
+    }
+
+    @Test func `says what to do if no program records events`() async throws {
+        try cachectl.temporary.store.create()
+        let shown = try await cachectl("top")
+        #expect(shown.status == 0 && shown.text.hasPrefix("last 60 s, 0 programs\nqueue: none\n"))
+        #expect(shown.errors.contains("set recordsEvents = true in its Engine.Configuration"))
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM]) func `is drawn for the size of the terminal, and restores it at the end`(
+        signal: Int32
+    ) async throws {
+        let host = String(repeating: "long", count: 20)
+        try write((0..<40).map { #""kind":"hit","source":"cache","url":"http://\#(host)\#($0 + 10)/""# })
+        let shown = try await cachectl.tool().runOnTerminal(["top"], columns: 200) { process, terminal in
+            await untilTrue { terminal.text.contains(host) && terminal.text.hasSuffix("\u{1B}[J") }
+            terminal.resize(columns: 40, rows: 8)
+            await untilTrue { terminal.text.contains("…") && terminal.text.hasSuffix("\u{1B}[J") }
+            process.kill(signal)
+        }
+        #expect(shown.ending == .exited(0))
+        #expect(shown.text.hasPrefix("\u{1B}[?1049h\u{1B}[?25l") && shown.text.hasSuffix("\u{1B}[?25h\u{1B}[?1049l"))
+        let screens = shown.text.split(separator: "\u{1B}[H").dropFirst().map { screen in
+            screen.split(separator: "\u{1B}[J").first?.split(separator: "\u{1B}[K").map { $0.drop { $0 == "\n" } } ?? []
+        }
+        #expect(screens.first?.count == 24 && screens.first?.contains { $0.count > 40 } == true)
+        #expect(screens.last?.count == 8 && screens.last?.allSatisfy { $0.count <= 40 } == true)
+    }
+
+    @Test(arguments: [["--seconds", "0"], ["--seconds", "86401"], ["--seconds", "x"]])
+    func `refuses a length of time that it cannot show`(options: [String]) async throws {
+        #expect(try await cachectl(["top"] + options).status == 64)
+    }
+}
