@@ -13,6 +13,20 @@ extension Benchmark {
             measure: { try await Scratch.with { try await MemoryHits.rate(in: $0) } }
         ),
         Benchmark(
+            name: "events-off",
+            method: "processor time of a request that an engine answers from memory, in the program of events-on",
+            unit: "us",
+            target: .atMost(4),
+            measure: { try await Scratch.with { try await MemoryHits.time(in: $0, recordsEvents: false) } }
+        ),
+        Benchmark(
+            name: "events-on",
+            method: "processor time of the same if the engine records its events, the writing included",
+            unit: "us",
+            target: .atMost(40),
+            measure: { try await Scratch.with { try await MemoryHits.time(in: $0, recordsEvents: true) } }
+        ),
+        Benchmark(
             name: "memory-hit-after-pause",
             method: "processor time of a lookup in memory that polls for the changes of other processes",
             unit: "us",
@@ -42,6 +56,19 @@ private enum MemoryHits {
                 rates.append(Double(count) / effort.processor)
             }
             return rates.median
+        }
+    }
+
+    /// Returns the microseconds of a hit.
+    static func time(in directory: URL, recordsEvents: Bool) async throws -> Double {
+        try await with(directory, recordsEvents: recordsEvents) { engine, requests in
+            let count = 50_000
+            var times: [Double] = []
+            for _ in 0..<7 {
+                let effort = try await Effort.of { try await hit(requests, engine, count) }
+                times.append(effort.processor / Double(count) * 1e6)
+            }
+            return times.median
         }
     }
 
@@ -88,10 +115,12 @@ private enum MemoryHits {
     /// An engine with the responses of all requests in memory.
     private static func with<Result>(
         _ directory: URL,
+        recordsEvents: Bool = false,
         _ body: (Engine, [Request]) async throws -> Result
     ) async throws -> Result {
         var configuration = Engine.Configuration(store: Store(directory: directory))
         configuration.transport = CannedTransport()
+        configuration.recordsEvents = recordsEvents
         let engine = Engine(configuration)
         let requests = (0..<64).map { Request("https://api.example.com/v1/cities?country=DE&page=\($0)&perPage=50") }
         for request in requests { _ = try await engine.send(request) }
