@@ -28,17 +28,22 @@ enum PostgresBatches {
         // The tables of the peer.
         _ = try await other.storage()
         let owner = try await queue.owner.enter()
-        return try await compare(rounds: rounds, unit: "jobs a second") {
-            let adding = try await seconds {
-                for _ in 0..<batches {
-                    try await queue.enqueue(Array(repeating: PostgresDatabase.request, count: size))
-                }
-            }
-            let sending = try await seconds { for _ in 0..<batches { try await send(queue, owner) } }
-            let peers = (try pgbench(.enqueue, other.url), try pgbench(.replay, other.url))
-            let count = Double(size * batches)
-            return work == .enqueue ? (count / adding, peers.0) : (count / sending, peers.1)
+        let count = size * batches
+        let add = {
+            for _ in 0..<batches { try await queue.enqueue(Array(repeating: PostgresDatabase.request, count: size)) }
         }
+        let send = { for _ in 0..<batches { try await send(queue, owner) } }
+        let figures = try await compare(rounds: rounds, unit: "jobs a second") {
+            let (adding, sending) = (try await seconds(of: add), try await seconds(of: send))
+            let peers = (try pgbench(.enqueue, other.url), try pgbench(.replay, other.url))
+            return work == .enqueue
+                ? (Double(count) / adding, peers.0) : (Double(count) / sending, peers.1)
+        }
+        let costs = (
+            try await ServerCost.measure(on: own, add), try await ServerCost.measure(on: own, send)
+        )
+        let note = work == .enqueue ? costs.0.note(of: "added", jobs: count) : costs.1.note(of: "sent", jobs: count)
+        return (figures.value, figures.notes + [note])
     }
 
     private static func send(_ queue: ReplayQueue, _ owner: Int64) async throws {
