@@ -209,6 +209,7 @@ let package = Package(
                 "Diamond",
                 "DiamondCurlCommand",
                 "DiamondInspection",
+                "DiamondSQLite",
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",

@@ -1,8 +1,8 @@
 #if Tools
 import Diamond
+import DiamondSQLite
 import Foundation
 import HTTPTypes
-import Synchronization
 
 /// An entry of an HTTP archive that is read. Members that are not needed may be missing.
 struct ImportedExchange: Decodable {
@@ -91,7 +91,7 @@ struct ImportedExchange: Decodable {
 
 /// A transport that answers each request with the response that was set last, and sends nothing.
 final class ArchiveTransport: Transport {
-    private let next = Mutex<TransportResponse?>(nil)
+    private let next = Guarded<TransportResponse?>(nil)
 
     func set(_ response: TransportResponse) { next.withLock { $0 = response } }
 

@@ -1,8 +1,8 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondSQLite
 import Foundation
-import Synchronization
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -46,7 +46,7 @@ struct Import: AsyncParsableCommand {
     private func store(_ reader: ArchiveReader, _ header: ArchiveHeader) async throws {
         let engine = try engine(sendingBy: ArchiveTransport())
         guard let cache = engine.cache else { throw Failure.noStore }
-        let failure = Mutex<String?>(nil)
+        let failure = Guarded<String?>(nil)
         let observation = engine.activity.observe { event in
             if case .cacheFailed(let reason) = event { failure.withLock { $0 = $0 ?? reason } }
         }
@@ -70,7 +70,7 @@ struct Import: AsyncParsableCommand {
     private func store(_ exchanges: [ImportedExchange]) async throws {
         let transport = ArchiveTransport()
         let engine = try engine(sendingBy: transport)
-        let stored = Mutex(0)
+        let stored = Guarded(0)
         let observation = engine.activity.observe { event in
             if case .stored = event { stored.withLock { $0 += 1 } }
         }

@@ -1,8 +1,8 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondSQLite
 import Foundation
-import Synchronization
 
 /// The keys of a sealed store, from files or the environment, because other processes can read arguments.
 struct SealKeys {
@@ -83,7 +83,7 @@ struct SealKeys {
     }
 
     /// The contents of key files by path. A pipe, such as `--key-file <(pass key)`, can be read only once.
-    private static let contents = Mutex<[String: Data]>([:])
+    private static let contents = Guarded<[String: Data]>([:])
 
     private func contents(of path: String) throws -> Data {
         if let read = Self.contents.withLock({ $0[path] }) { return read }

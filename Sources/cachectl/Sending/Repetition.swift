@@ -1,8 +1,8 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondSQLite
 import Foundation
-import Synchronization
 
 /// Sends a sequence of requests many times, and measures the responses.
 struct Repetition: Sendable {
@@ -13,7 +13,7 @@ struct Repetition: Sendable {
     /// Sends the sequence until the count is reached, or until SIGINT, SIGTERM or SIGHUP. Requests that are running
     /// then are canceled, and not counted.
     func run(_ sequence: RequestSequence, with engine: Engine) async -> LoadSummary {
-        let summary = Mutex(LoadSummary())
+        let summary = Guarded(LoadSummary())
         let observation = engine.activity.observe { event in
             guard case .began(let interval) = event, interval.kind == .attempt else { return }
             summary.withLock { $0.attempts += 1 }
@@ -35,7 +35,7 @@ struct Repetition: Sendable {
         _ sequence: RequestSequence, with engine: Engine,
         update: @escaping @Sendable ((inout LoadSummary) -> Void) -> Void
     ) async {
-        let started = Mutex(0)
+        let started = Guarded(0)
         let begins = { @Sendable () -> Bool in
             started.withLock {
                 $0 += 1

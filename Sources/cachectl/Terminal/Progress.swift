@@ -1,7 +1,7 @@
 #if Tools
 import ArgumentParser
+import DiamondSQLite
 import Foundation
-import Synchronization
 
 /// A line on standard error that says how far a command is. It is drawn only on a terminal that can erase a line (not
 /// on one with `TERM=dumb`), and removed at the end, by SIGINT or SIGTERM, and before other output.
@@ -16,7 +16,7 @@ struct Progress {
         var drawnAt = ContinuousClock.now
     }
 
-    private static let line = Mutex<Line?>(nil)
+    private static let line = Guarded<Line?>(nil)
     private static let interval = Duration.milliseconds(100)
     private static let barWidth = 24
 

@@ -1,11 +1,11 @@
 #if Tools
 import ArgumentParser
 import Diamond
-import Synchronization
+import DiamondSQLite
 
 /// Prints each error message once.
 final class UniqueMessages: Sendable {
-    private let printed = Mutex<Set<String>>([])
+    private let printed = Guarded<Set<String>>([])
 
     func print(_ message: String) {
         guard printed.withLock({ $0.insert(message).inserted }) else { return }

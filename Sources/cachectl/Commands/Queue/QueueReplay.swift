@@ -1,8 +1,8 @@
 #if Tools
 import ArgumentParser
 import Diamond
+import DiamondSQLite
 import Foundation
-import Synchronization
 
 struct QueueReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -132,7 +132,7 @@ struct QueueReplay: AsyncParsableCommand {
     ) async -> Replayer.Summary {
         let isJSON = store.json
         let isWatching = watch
-        let count = Mutex(0)
+        let count = Guarded(0)
         let observation = engine.activity.observe { event in
             if case .queueFailed(let reason) = event { messages.print(reason) }
             guard case .job(let transition) = event, transition.verb != .claim, !isJSON || isWatching else { return }
