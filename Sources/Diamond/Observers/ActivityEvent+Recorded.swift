@@ -3,13 +3,18 @@ import HTTPTypes
 extension ActivityEvent {
     typealias Members = [String: JSONValue?]
 
-    /// The members of the event in the event file, without those of every event.
-    var recorded: [String: JSONValue] { members.compactMapValues(\.self) }
+    /// Returns the members of the event in the event file, without those of every event.
+    ///
+    /// - Parameter instant: the time at which the event was received.
+    func recorded(at instant: ContinuousClock.Instant) -> [String: JSONValue] {
+        members(at: instant).compactMapValues(\.self)
+    }
 
-    private var members: Members {
+    private func members(at instant: ContinuousClock.Instant) -> Members {
         switch self {
         case .began(let interval): interval.members(.began)
-        case .ended(let interval, let outcome): interval.members(.ended).merging(outcome.members) { $1 }
+        case .ended(let interval, let outcome):
+            interval.members(.ended, duration: instant - interval.startedAt).merging(outcome.members) { $1 }
         case .hit(let source, let lookup): lookup.members(.hit, source: source)
         case .miss(let lookup): lookup.members(.miss)
         case .stored: Self.members(.stored)
@@ -40,13 +45,13 @@ extension ActivityEvent {
 }
 
 extension ActivityInterval {
-    fileprivate func members(_ kind: RecordedEvent.Kind) -> ActivityEvent.Members {
+    fileprivate func members(_ kind: RecordedEvent.Kind, duration: Duration? = nil) -> ActivityEvent.Members {
         [
             "kind": JSONValue(kind.rawValue), "interval": JSONValue(self.kind.description), "id": JSONValue(id.number),
             "parent": parent.map { JSONValue($0.number) }, "method": JSONValue(method.rawValue), "url": JSONValue(url),
             "lane": JSONValue(lane.name), "attempt": attempt.map { JSONValue($0) },
             "tags": tags.isEmpty ? nil : JSONValue(tags.sorted().map { JSONValue($0) }),
-            "milliseconds": kind == .ended ? JSONValue((.now - startedAt).recordedMilliseconds) : nil,
+            "milliseconds": duration.map { JSONValue($0.recordedMilliseconds) },
         ]
     }
 }

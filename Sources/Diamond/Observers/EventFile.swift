@@ -4,7 +4,7 @@ import Foundation
 
 /// An observer that appends the events of an engine to a file of the store, a JSON object a line.
 ///
-/// Several processes and engines append to one file. It is written on a queue of its own. A failure costs lines, which
+/// Several processes and engines append to one file. It is written on a queue of its own. A failure costs events, which
 /// are counted, and nothing else.
 final class EventFile: ActivityObserver {
     /// The maximum number of bytes of the file. A full one replaces the older one, so that both take twice as many.
@@ -33,11 +33,10 @@ final class EventFile: ActivityObserver {
         try? store.create()
     }
 
+    /// Keeps the event. It becomes a line on the queue, so that the thread of the event does not wait for that.
     func receive(_ event: ActivityEvent) {
-        var members = event.recorded
-        if isSealed { for name in Self.sealed { members[name] = nil } }
-        let line = line(of: members)
-        switch buffer.withLock({ $0.add(line) }) {
+        let received = EventBuffer.Received(event: event, time: now(), instant: .now)
+        switch buffer.withLock({ $0.add(received) }) {
         case .soon: queue.asyncAfter(deadline: .now() + Self.delay) { self.write() }
         case .now: queue.async { self.write() }
         case .asBefore: break
@@ -54,31 +53,38 @@ final class EventFile: ActivityObserver {
         }
     }
 
-    private func line(of members: [String: JSONValue]) -> [UInt8] {
+    // MARK: On the queue
+
+    private func write() {
+        let (events, dropped) = buffer.withLock { $0.take() }
+        guard let first = events.first else { return buffer.withLock { $0.drop(dropped) } }
+        var lines: [UInt8] = []
+        if dropped > 0 {
+            let kind = JSONValue(RecordedEvent.Kind.dropped.rawValue)
+            lines += line(of: ["kind": kind, "count": JSONValue(dropped)], at: first.time)
+        }
+        for event in events { lines += line(of: members(of: event), at: event.time) }
+        let written = (try? append(lines)) ?? 0
+        guard written < lines.count else { return }
+        let lost = lines[written...].count { $0 == UInt8(ascii: "\n") }
+        // If nothing was written, nothing says how many were dropped before.
+        let untold = dropped > 0 && written == 0 ? dropped - 1 : 0
+        buffer.withLock { $0.drop(lost + untold) }
+    }
+
+    private func members(of received: EventBuffer.Received) -> [String: JSONValue] {
+        let members = received.event.recorded(at: received.instant)
+        return isSealed ? members.filter { !Self.sealed.contains($0.key) } : members
+    }
+
+    private func line(of members: [String: JSONValue], at time: WallTime) -> [UInt8] {
         var members = members
-        members["time"] = .integer(now().rawValue)
+        members["time"] = .integer(time.rawValue)
         members["process"] = process
         members["program"] = program
         // All numbers are finite.
         let text = (try? JSONWriter.text(of: .object(members))) ?? []
         return text + [UInt8(ascii: "\n")]
-    }
-
-    // MARK: On the queue
-
-    private func write() {
-        var (lines, dropped) = buffer.withLock { $0.take() }
-        guard lines.count > 0 else { return buffer.withLock { $0.drop(dropped) } }
-        if dropped > 0 {
-            let kind = JSONValue(RecordedEvent.Kind.dropped.rawValue)
-            lines.bytes = line(of: ["kind": kind, "count": JSONValue(dropped)]) + lines.bytes
-        }
-        let written = (try? append(lines.bytes)) ?? 0
-        guard written < lines.bytes.count else { return }
-        let lost = lines.bytes[written...].count { $0 == UInt8(ascii: "\n") }
-        // If nothing was written, nothing says how many were dropped before.
-        let untold = dropped > 0 && written == 0 ? dropped - 1 : 0
-        buffer.withLock { $0.drop(lost + untold) }
     }
 
     /// Appends whole lines, with the right to do so for this process alone.

@@ -235,12 +235,13 @@ import Testing
 
     @Test func `drops events when too many wait for the disk`() {
         var buffer = EventBuffer()
-        let line = [UInt8](repeating: 0x61, count: EventBuffer.batch / 2)
-        #expect((0..<3).map { _ in buffer.add(line) } == [.soon, .now, .asBefore])
-        for _ in 3..<40 { #expect(buffer.add(line) == .asBefore) }
-        let (lines, dropped) = buffer.take()
-        #expect(lines.count == 32 && dropped == 8 && lines.bytes.count == EventBuffer.capacity)
-        #expect(buffer.add(line) == .soon)
+        let event = EventBuffer.Received(event: .stored, time: WallTime(rawValue: 0), instant: .now)
+        let schedules = (0..<EventBuffer.capacity + 8).map { _ in buffer.add(event) }
+        #expect(schedules[0] == .soon && schedules[EventBuffer.batch - 1] == .now)
+        #expect(schedules.count { $0 == .asBefore } == schedules.count - 2)
+        let (events, dropped) = buffer.take()
+        #expect(events.count == EventBuffer.capacity && dropped == 8)
+        #expect(buffer.add(event) == .soon)
     }
 
     // MARK: Reading
