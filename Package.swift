@@ -42,6 +42,13 @@ let proxy: [Target.Dependency] = [
     ("NIOCore", "swift-nio"), ("NIOHTTP1", "swift-nio"), ("NIOPosix", "swift-nio"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["Tools"])) }
 
+/// The dependencies of cachectl's page. The sample API depends on the same package.
+let inspector: [Target.Dependency] =
+    [.target(name: "CDiamondInspector", condition: .when(traits: ["Tools"]))]
+    + [("Hummingbird", "hummingbird"), ("Mustache", "swift-mustache")].map {
+        .product(name: $0, package: $1, condition: .when(traits: ["Tools"]))
+    }
+
 /// The dependencies of the observers' tests.
 let observabilityTests: [Target.Dependency] = [
     ("InMemoryLogging", "swift-log", "Logging"),
@@ -111,6 +118,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", "603.0.1"..<"604.0.0"),
     ],
@@ -217,8 +225,10 @@ let package = Package(
                 ),
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Tools"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ] + servers + proxy
+            ] + servers + proxy + inspector
         ),
+        // The files of cachectl's page, as bytes.
+        .target(name: "CDiamondInspector", path: "Sources/CInspector", exclude: ["Pages", "Vendor"]),
 
         .executableTarget(
             name: "SampleAPI",

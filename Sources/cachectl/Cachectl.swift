@@ -43,7 +43,7 @@ struct Cachectl: AsyncParsableCommand {
         subcommands: [
             Send.self, Key.self, Explain.self, List.self, Show.self, Diff.self, Stats.self, Export.self,
             Import.self, Simulate.self, Purge.self, Invalidate.self, Evict.self, Pin.self, Unpin.self, Downloads.self,
-            Verify.self, Doctor.self, Watch.self, Top.self, Queue.self, ProxyCommand.self,
+            Verify.self, Doctor.self, Watch.self, Top.self, Queue.self, ProxyCommand.self, Serve.self,
         ]
     )
 }

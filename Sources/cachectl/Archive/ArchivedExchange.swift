@@ -65,12 +65,12 @@ struct ArchivedPair: Codable {
 
 /// The request of an entry, as its canonical form has it: with the fields and the body that select the response.
 struct ArchivedRequest {
-    private let method: String
-    private let url: String
+    let method: String
+    let url: String
     private(set) var identity: String?
-    private var headers: [ArchivedPair] = []
-    private var type: String?
-    private var bodies: [String] = []
+    private(set) var headers: [ArchivedPair] = []
+    private(set) var type: String?
+    private(set) var bodies: [String] = []
 
     /// - Parameter url: The URL for display, with its secrets masked.
     init(form: String, method: String, url: String) {

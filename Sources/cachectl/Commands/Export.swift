@@ -122,7 +122,7 @@ struct Export: ParsableCommand {
         return count
     }
 
-    private static var creator: JSONObject { ["name": "cachectl", "version": Cachectl.configuration.version] }
+    static var creator: JSONObject { ["name": "cachectl", "version": Cachectl.configuration.version] }
 
     private func exchange(of listing: CacheListing, in cache: Cache) throws -> ArchivedExchange? {
         guard !listing.isPartial, !listing.isLocked, let form = try cache.canonicalForm(of: listing.key),

@@ -166,9 +166,6 @@ struct Send: AsyncParsableCommand {
     }
 
     /// Returns the engine's configuration.
-    ///
-    /// It has no store if the store is sealed with another key, or if its seals cannot be read: nothing may be written
-    /// there unencrypted.
     private func configuration(for sequence: RequestSequence) async throws -> Engine.Configuration {
         var configuration = try store.configuration()
         // Requests of --repeat wait for each other only if the user says so.
@@ -177,21 +174,8 @@ struct Send: AsyncParsableCommand {
         let needsQueue = replay != nil || sequence.steps.contains(where: \.isQueueable)
         try await setQueue(of: &configuration, isRequired: needsQueue)
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }
-        let cache: Cache?
-        var problem: String?
-        do {
-            cache = try store.findCache(seal: configuration.seal)
-        } catch let error as CacheError {
-            cache = nil
-            problem = error.message
-        }
-        if let cache {
-            configuration.useCapacity(of: cache)
-            problem = try store.sealing.problem(of: cache)
-        }
-        if let problem {
+        if let problem = try store.prepareToSend(&configuration) {
             Output.note("cachectl: sent without a cache: \(problem)")
-            configuration.store = nil
         }
         return configuration
     }

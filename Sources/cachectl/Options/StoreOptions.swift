@@ -54,6 +54,26 @@ extension StoreOptions {
         }
     }
 
+    /// Uses the capacity of the store, or no store if it is sealed with another key, or if its seals cannot be read:
+    /// nothing may be written there unencrypted.
+    ///
+    /// - Returns: the reason why requests are sent without the store; otherwise `nil`.
+    func prepareToSend(_ configuration: inout Engine.Configuration) throws -> String? {
+        let problem = try capacityProblem(&configuration)
+        if problem != nil { configuration.store = nil }
+        return problem
+    }
+
+    private func capacityProblem(_ configuration: inout Engine.Configuration) throws -> String? {
+        do {
+            guard let cache = try findCache(seal: configuration.seal) else { return nil }
+            configuration.useCapacity(of: cache)
+            return try sealing.problem(of: cache)
+        } catch let error as CacheError {
+            return error.message
+        }
+    }
+
     /// Throws exit code 5 if the store is sealed and no given key opens it.
     func refuseLocked(_ cache: Cache) throws {
         if let problem = try sealing.problem(of: cache) { throw Failure.report(Failure.sealed, problem) }

@@ -1,0 +1,84 @@
+#include "CDiamondInspector.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"  // #embed
+
+// The compiler includes the bytes of the files: of those in Vendor as their authors made them, and of those in Pages.
+
+static const unsigned char htmx[] = {
+#embed "Vendor/htmx.min.js"
+};
+static const unsigned char htmx_sse[] = {
+#embed "Vendor/htmx-sse.min.js"
+};
+static const unsigned char uplot[] = {
+#embed "Vendor/uplot.iife.min.js"
+};
+static const unsigned char uplot_style[] = {
+#embed "Vendor/uplot.min.css"
+};
+static const unsigned char script[] = {
+#embed "Pages/inspector.js"
+};
+static const unsigned char style[] = {
+#embed "Pages/inspector.css"
+};
+static const unsigned char layout[] = {
+#embed "Pages/layout.mustache"
+};
+static const unsigned char problem[] = {
+#embed "Pages/problem.mustache"
+};
+static const unsigned char overview[] = {
+#embed "Pages/overview.mustache"
+};
+static const unsigned char overview_figures[] = {
+#embed "Pages/overview-figures.mustache"
+};
+static const unsigned char overview_hours[] = {
+#embed "Pages/overview-hours.mustache"
+};
+static const unsigned char entries[] = {
+#embed "Pages/entries.mustache"
+};
+static const unsigned char entry[] = {
+#embed "Pages/entry.mustache"
+};
+static const unsigned char entry_purge[] = {
+#embed "Pages/entry-purge.mustache"
+};
+static const unsigned char send[] = {
+#embed "Pages/send.mustache"
+};
+static const unsigned char timeline[] = {
+#embed "Pages/timeline.mustache"
+};
+static const unsigned char timeline_rows[] = {
+#embed "Pages/timeline-rows.mustache"
+};
+
+#define ASSET(name, bytes) {name, bytes, sizeof bytes}
+
+static const InspectorAsset assets[] = {
+    ASSET("htmx.min.js", htmx),
+    ASSET("htmx-sse.min.js", htmx_sse),
+    ASSET("uplot.iife.min.js", uplot),
+    ASSET("uplot.min.css", uplot_style),
+    ASSET("inspector.js", script),
+    ASSET("inspector.css", style),
+    ASSET("layout.mustache", layout),
+    ASSET("problem.mustache", problem),
+    ASSET("overview.mustache", overview),
+    ASSET("overview-figures.mustache", overview_figures),
+    ASSET("overview-hours.mustache", overview_hours),
+    ASSET("entries.mustache", entries),
+    ASSET("entry.mustache", entry),
+    ASSET("entry-purge.mustache", entry_purge),
+    ASSET("send.mustache", send),
+    ASSET("timeline.mustache", timeline),
+    ASSET("timeline-rows.mustache", timeline_rows),
+};
+
+InspectorAsset inspector_asset(size_t number) {
+    static const InspectorAsset none = {NULL, NULL, 0};
+    return number < sizeof assets / sizeof *assets ? assets[number] : none;
+}

@@ -1,0 +1,114 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// The list of entries with its search.
+struct EntriesPage {
+    /// A row.
+    struct Row {
+        let path: String
+        let shortKey: String
+        let method: String
+        let status: String
+        let statusStyle: String
+        let size: String
+        let age: String
+        let fresh: String
+        let isPinned: Bool
+        let url: String
+    }
+
+    /// An order to choose.
+    struct Order {
+        let value: String
+        let name: String
+        let isSelected: Bool
+    }
+
+    let fields: [String: String]
+    let isStale: Bool
+    private(set) var orders: [Order] = []
+    /// The key of the entry that was just purged.
+    let purged: String?
+    /// The reason why there is no list; `nil` if there is one.
+    private(set) var missing: String?
+    private(set) var problem: String?
+    private(set) var rows: [Row] = []
+    private(set) var hasRows = false
+    /// The address of the next page; `nil` after the last one.
+    private(set) var next: String?
+    private(set) var nextName = "Next page"
+    /// The number of found entries, in words.
+    private(set) var summary = ""
+
+    /// The time after which a search stops.
+    private static let timeLimit = Duration.milliseconds(150)
+
+    static let routes = [
+        Route.page("/entries") { request, inspector in
+            var page = EntriesPage(request.query)
+            do {
+                try page.search(request.query, in: await inspector.cache())
+            } catch let error as CacheError {
+                page.missing = error.message
+            } catch let error as PageProblem {
+                page.problem = error.message
+            }
+            return await inspector.page("entries", title: "Entries", section: "/entries", page)
+        }
+    ]
+
+    private init(_ query: FormFields) {
+        let names = ["url", "method", "status", "field", "body"]
+        fields = Dictionary(uniqueKeysWithValues: names.map { ($0, query[$0]) })
+        isStale = query.contains("stale")
+        purged = query.contains("purged") ? query["purged"] : nil
+    }
+
+    private mutating func search(_ query: FormFields, in cache: Cache) throws {
+        // In a sealed store, the order of URLs decrypts each of them first.
+        let choices = try cache.keyIDs().isEmpty ? CacheOrder.allCases : [.newest, .largest]
+        orders = choices.map { Order(value: $0.rawValue, name: $0.title, isSelected: $0.rawValue == query["by"]) }
+        let now = WallTime.now
+        let end = ContinuousClock.now + Self.timeLimit
+        let found = try EntrySearch(query, orders: choices).run(in: cache, at: now) { ContinuousClock.now > end }
+        rows = try found.entries.map { try Row($0, in: cache, at: now) }
+        hasRows = !rows.isEmpty
+        if found.isTimeOver { nextName = "Search on" }
+        next = found.next.map { query.address("/entries", replacing: "after", with: $0.description) }
+        summary = Self.summary(of: found)
+    }
+
+    private static func summary(of found: EntrySearch.Page) -> String {
+        let count = Quantity.entries(found.entries.count)
+        guard found.isTimeOver else { return found.next == nil ? count : "\(count), and there are more" }
+        return "\(count) so far: the search stopped after \(Quantity.time(timeLimit))"
+    }
+}
+
+extension EntriesPage.Row {
+    fileprivate init(_ listing: CacheListing, in cache: Cache, at now: WallTime) throws(CacheError) {
+        let row = EntryRow(listing, url: try listing.url(in: cache), now: now)
+        path = "/entries/\(row.key)"
+        shortKey = String(row.key.prefix(12))
+        method = listing.method
+        status = String(listing.status)
+        statusStyle = listing.status < 400 ? "" : "bad"
+        size = row.size
+        age = row.age
+        fresh = row.fresh
+        isPinned = row.isPinned
+        url = row.url
+    }
+}
+
+extension CacheOrder {
+    fileprivate var title: String {
+        switch self {
+        case .newest: "newest first"
+        case .largest: "largest first"
+        case .url: "by URL"
+        }
+    }
+}
+#endif

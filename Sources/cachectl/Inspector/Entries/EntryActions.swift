@@ -1,0 +1,57 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// What a page can do with an entry, if `--write` allows it.
+enum EntryActions {
+    /// The sentences for ``EntryPage/done``.
+    static let sentences = [
+        "invalidated": "The entry was marked stale: the next request validates it.",
+        "pinned": "The entry was pinned: it is not evicted.",
+        "unpinned": "The entry may be evicted again.",
+        "kept": "Nothing was changed: the entry was already marked stale.",
+    ]
+
+    static let routes = [
+        Route.action("/entries/{key}/invalidate") { request, inspector in
+            let cache = try await inspector.cache()
+            let entry = try FoundEntry(request, in: cache)
+            let count = try await cache.invalidate(.key(entry.listing.key))
+            return .redirect("\(entry.path)?done=\(count > 0 ? "invalidated" : "kept")")
+        },
+        Route.action("/entries/{key}/pin") { try await setPinned(true, $0, $1) },
+        Route.action("/entries/{key}/unpin") { try await setPinned(false, $0, $1) },
+        Route.page("/entries/{key}/purge") { request, inspector in
+            let entry = try FoundEntry(request, in: await inspector.cache())
+            let value = Question(path: entry.path, url: entry.url, isPinned: entry.listing.flags.contains(.pinned))
+            return await inspector.page("entry-purge", title: "Purge this entry?", section: "/entries", value)
+        },
+        Route.action("/entries/{key}/purge") { request, inspector in
+            let cache = try await inspector.cache()
+            let entry = try FoundEntry(request, in: cache)
+            guard request.form["confirmed"] == "yes" else { return .redirect("\(entry.path)/purge") }
+            _ = try await cache.purge(.key(entry.listing.key))
+            return .redirect("/entries?purged=\(entry.fileName)")
+        },
+    ]
+
+    /// The question before an entry is deleted.
+    struct Question {
+        let path: String
+        let url: String
+        let isPinned: Bool
+    }
+
+    private static func setPinned(
+        _ isPinned: Bool, _ request: PageRequest, _ inspector: Inspector
+    ) async throws -> PageResponse {
+        let cache = try await inspector.cache()
+        let entry = try FoundEntry(request, in: cache)
+        guard try await cache.setPinned(isPinned, for: entry.listing.key) else {
+            let reason = cache.server.map { "\($0) keeps no pins" } ?? "It was just removed"
+            throw PageProblem(status: 409, message: "The entry cannot be pinned. \(reason).")
+        }
+        return .redirect("\(entry.path)?done=\(isPinned ? "pinned" : "unpinned")")
+    }
+}
+#endif

@@ -1,0 +1,31 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// The body of an entry as a file, and the entry as an HTTP archive. Secrets are masked, as on its page.
+enum EntryFiles {
+    static let routes = [
+        Route.page("/entries/{key}/body") { request, inspector in
+            let entry = try FoundEntry(request, in: await inspector.cache())
+            let stored = try entry.whole()
+            let body = BodyPreview.masked(stored.body, headers: stored.headers)
+            return .bytes(body, type: "application/octet-stream", fileName: entry.fileName + ".bin")
+        },
+        Route.page("/entries/{key}/har") { request, inspector in
+            let entry = try FoundEntry(request, in: await inspector.cache())
+            return .bytes(
+                Data(try archive(of: entry).utf8), type: "application/json", fileName: entry.fileName + ".har")
+        },
+    ]
+
+    private static func archive(of entry: FoundEntry) throws(PageProblem) -> String {
+        let exchange = ArchivedExchange(
+            request: ArchivedRequest(form: entry.form, method: entry.listing.method, url: entry.listing.url),
+            response: try entry.whole(), isMasked: true)
+        let log: JSONObject = [
+            "version": "1.2", "creator": Export.creator, "pages": [String](), "entries": [exchange.form],
+        ]
+        return Output.text(of: ["log": log], isPretty: true)
+    }
+}
+#endif

@@ -1,0 +1,116 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// The start page: the counts of the cache, and the latency of requests, as they change.
+struct Overview {
+    /// A number with its name.
+    struct Figure {
+        let name: String
+        let value: String
+    }
+
+    /// A row of the table and of the chart. The chart reads the plain numbers.
+    struct Hour {
+        let time: String
+        let seconds: Int64
+        let requests: Int64
+        let answers: Int64
+        let misses: Int64
+        let ratio: String
+        let served: String
+    }
+
+    private static let hourCount: Int64 = 48
+
+    private(set) var problem: String?
+    private(set) var figures: [Figure] = []
+    private(set) var hours: [Hour] = []
+
+    static let routes = [
+        Route.page("/") { _, inspector in
+            await inspector.page("overview", title: "Overview", section: "/", Overview(of: inspector))
+        },
+        Route.page("/overview/live") { _, inspector in
+            .live {
+                let value = ["page": await Overview(of: inspector)]
+                return [
+                    "figures": Templates.render("overview-figures", value),
+                    "hours": Templates.render("overview-hours", value),
+                ]
+            }
+        },
+    ]
+
+    /// Reads the counts, or says why there are none.
+    init(of inspector: Inspector) async {
+        do {
+            try read(await inspector.cache())
+        } catch {
+            problem = PageProblem(error)?.message ?? "The cache cannot be read."
+        }
+        figures += Self.latencies(of: await inspector.events.latest())
+    }
+
+    /// Returns percentiles of the latest requests that were sent; none if no program records them.
+    private static func latencies(of events: [RecordedEvent]) -> [Figure] {
+        let times = events.filter { $0.kind == .ended && $0.interval == "request" && $0.error == nil }
+            .compactMap(\.milliseconds).map { Duration.microseconds(Int64(min($0, 1e12) * 1000)) }
+        guard !times.isEmpty else { return [] }
+        let latencies = Latencies(times)
+        return [50, 95].map { percent in
+            Figure(
+                name: "latency, \(percent) % of \(times.count) requests",
+                value: Quantity.time(latencies.percentile(percent)))
+        }
+    }
+
+    private mutating func read(_ cache: Cache) throws(CacheError) {
+        let now = WallTime.now
+        let first = now.rawValue / 3_600_000 - Self.hourCount
+        let counts = try cache.statistics(days: 3).filter { $0.hour > first }
+        figures = Self.figures(of: try cache.totals(), counts: counts, day: first + Self.hourCount - 24)
+        hours = counts.reversed().map { Hour($0) }
+    }
+
+    private static func figures(of totals: CacheTotals, counts: [CacheCounts], day: Int64) -> [Figure] {
+        let counts = counts.filter { $0.hour > day }
+        func sum(_ count: KeyPath<CacheCounts, Int64>) -> Int64 {
+            counts.reduce(0) { $0.addingSaturating($1[keyPath: count]) }
+        }
+        return [
+            Figure(name: "hit ratio, 24 hours", value: CacheCounts.ratio(sum(\.answers), of: sum(\.requests))),
+            Figure(name: "requests, 24 hours", value: String(sum(\.requests))),
+            Figure(name: "entries", value: String(totals.entries)),
+            Figure(name: "partial entries", value: String(totals.partials)),
+            Figure(name: "bodies", value: Quantity.bytes(totals.bodyBytes)),
+            Figure(name: "on disk", value: Quantity.bytes(totals.diskBytes)),
+            Figure(name: "evicted, 24 hours", value: String(sum(\.evictions))),
+            Figure(name: "time saved, 24 hours", value: Quantity.time(.milliseconds(sum(\.millisecondsSaved)))),
+        ]
+    }
+}
+
+extension Overview.Hour {
+    fileprivate init(_ counts: CacheCounts) {
+        time = Quantity.instant(counts.start)
+        seconds = counts.hour * 3600
+        requests = counts.requests
+        answers = counts.answers
+        misses = counts.misses
+        ratio = CacheCounts.ratio(counts.answers, of: counts.requests)
+        served = Quantity.bytes(counts.bytesServed)
+    }
+}
+
+extension CacheCounts {
+    /// The responses that came from the cache.
+    fileprivate var answers: Int64 { hits.addingSaturating(staleHits).addingSaturating(revalidations) }
+
+    fileprivate var requests: Int64 { answers.addingSaturating(misses) }
+
+    fileprivate static func ratio(_ answers: Int64, of requests: Int64) -> String {
+        requests > 0 ? Quantity.percent(Double(answers) / Double(requests)) : "-"
+    }
+}
+#endif

@@ -1,0 +1,33 @@
+#if Tools
+import Diamond
+import Foundation
+import HTTPTypes
+
+/// One address of the page: a method, a path, and the code that answers.
+struct Route: Sendable {
+    typealias Handler = @Sendable (PageRequest, Inspector) async throws -> PageResponse
+
+    let method: HTTPRequest.Method
+    /// The path: `/entries/{key}`. ``PageRequest/path`` has the values of its variables.
+    let path: String
+    let handler: Handler
+
+    /// A page, which changes nothing.
+    static func page(_ path: String, _ handler: @escaping Handler) -> Route {
+        Route(method: .get, path: path, handler: handler)
+    }
+
+    /// An action, which only `--write` allows.
+    static func action(_ path: String, _ handler: @escaping Handler) -> Route {
+        Route(method: .post, path: path, handler: handler)
+    }
+
+    /// All pages and actions. To add a page, add the template to `Sources/CInspector/Pages` and `assets.c`, write a file
+    /// in `Inspector/Pages` with the value of the template and its routes, and name them here; ``Layout/sections`` has
+    /// the links at the top.
+    static let all = [
+        Overview.routes, EntriesPage.routes, EntryPage.routes, EntryFiles.routes, EntryActions.routes,
+        TimelinePage.routes, SendPage.routes,
+    ].flatMap(\.self)
+}
+#endif

@@ -1,0 +1,27 @@
+#if Tools
+import Diamond
+import DiamondInspection
+import Foundation
+
+/// The latest events that the programs of a store have recorded.
+actor EventFeed {
+    private static let limit = 4000
+
+    private var reader: EventFileReader
+    private var events: [RecordedEvent]
+
+    init(_ store: Store) {
+        // Before the earlier ones, so that none is missed.
+        reader = EventFileReader(directory: store.directory)
+        events = EventFileReader.last(Self.limit, in: store.directory)
+    }
+
+    /// Whether a program has recorded events.
+    var hasFile: Bool { reader.hasFile }
+
+    func latest() -> [RecordedEvent] {
+        events = (events + reader.read()).suffix(Self.limit)
+        return events
+    }
+}
+#endif
