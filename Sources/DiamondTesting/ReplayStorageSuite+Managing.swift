@@ -155,12 +155,13 @@ extension ReplayStorageSuite.Check {
         Self("a filter selects jobs, page by page") { run in
             let ids = try await run.add(
                 run.draft(.put, "a", ReplayPolicy(.durable, orderingKey: "k")) { $0.tags = ["x", "y"] },
-                run.draft(.put, "b") { $0.identity = "anna" }, run.draft(after: .seconds(60)))
+                run.draft(.put, "b") { ($0.identity, $0.lane) = ("anna", "slow") }, run.draft(after: .seconds(60)))
             let filters: [(ReplayFilter, [ReplayJob.ID])] = [
                 (ReplayFilter(states: [.waiting]), [ids[2]]), (ReplayFilter(states: [.waiting, .ready]), ids),
                 (ReplayFilter(orderingKey: "k"), [ids[0]]), (ReplayFilter(identity: "anna"), [ids[1]]),
                 (ReplayFilter(host: "API.test"), ids), (ReplayFilter(host: "other.test"), []),
-                (ReplayFilter(tag: "y"), [ids[0]]), (ReplayFilter(enqueuedBefore: .distantPast), []),
+                (ReplayFilter(tag: "y"), [ids[0]]), (ReplayFilter(lane: "slow"), [ids[1]]),
+                (ReplayFilter(enqueuedBefore: .distantPast), []),
             ]
             for (filter, expected) in filters {
                 try run.expectEqual(try run.ids(filter), expected, "the jobs of \(filter)")

@@ -298,6 +298,7 @@ extension ReplayFilter {
         if let identity { conditions.append("identity = \(identity)") }
         if let host { conditions.append("host = \(host.lowercased())") }
         if let tag { conditions.append("tags::jsonb ? \(tag)") }
+        if let lane { conditions.append("lane = \(lane.name)") }
         if let enqueuedBefore { conditions.append("enqueued_at < \(moment.time(of: enqueuedBefore).rawValue)") }
         if identity == nil, !includesSignedOut { conditions.append(Self.isSignedIn) }
         return conditions.reduce("TRUE") { "\($0) AND \($1)" }

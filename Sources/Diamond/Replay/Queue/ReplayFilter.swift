@@ -13,6 +13,8 @@ public struct ReplayFilter: Hashable, Sendable {
     public var host: String?
     /// A tag of the jobs' requests.
     public var tag: String?
+    /// The lane of the jobs.
+    public var lane: Lane?
     /// The time before which the jobs were added.
     public var enqueuedBefore: Date?
     /// Whether jobs of identities that have signed out (``Engine/forget(identity:discardingJobs:)``) match, too, until
@@ -27,6 +29,7 @@ public struct ReplayFilter: Hashable, Sendable {
         identity: String? = nil,
         host: String? = nil,
         tag: String? = nil,
+        lane: Lane? = nil,
         enqueuedBefore: Date? = nil,
         includesSignedOut: Bool = false
     ) {
@@ -35,6 +38,7 @@ public struct ReplayFilter: Hashable, Sendable {
         self.identity = identity
         self.host = host
         self.tag = tag
+        self.lane = lane
         self.enqueuedBefore = enqueuedBefore
         self.includesSignedOut = includesSignedOut
     }

@@ -146,7 +146,7 @@ extension ReplayEdit {
 
 extension ReplayEffect {
     /// Returns the error for the effect of an action; `nil` if the action succeeded.
-    func error(of action: ReplayAction, on id: ReplayJob.ID) -> ReplayError? {
+    package func error(of action: ReplayAction, on id: ReplayJob.ID) -> ReplayError? {
         switch self {
         case .done: nil
         case .noJob: .noJob(id)

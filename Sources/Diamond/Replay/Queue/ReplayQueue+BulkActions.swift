@@ -6,6 +6,8 @@ extension ReplayQueue {
         package var done: [ReplayJob.ID] = []
         /// The jobs that the action could not change, each with the error.
         package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
+
+        package init() {}
     }
 
     private static let batchSize = Int(ReplayTable.batchSize)

@@ -89,6 +89,16 @@ extension ReplayAction {
         }
     }
 
+    /// The states that allow the action. To be released, a held job must also be held itself, and not for ids.
+    package var allowedStates: Set<ReplayState> {
+        switch self {
+        case .retry, .hold: [.waiting, .ready]
+        case .release: [.held]
+        case .discard: Set(ReplayState.allCases).subtracting([.running, .done])
+        case .redrive: [.dead, .needsReview]
+        }
+    }
+
     package var verb: ReplayTransition.Verb {
         switch self {
         case .retry: .retry
@@ -103,13 +113,7 @@ extension ReplayAction {
 extension ReplayRow {
     /// Whether the job's state allows an action. A running job is left to finish.
     package func allows(_ action: ReplayAction) -> Bool {
-        switch action {
-        case .retry: state == .waiting || state == .ready
-        case .hold: state == .waiting || state == .ready
-        case .release: state == .held && isHeld && !awaitsIDs
-        case .discard: state != .running && state != .done
-        case .redrive: state == .dead || state == .needsReview
-        }
+        action.allowedStates.contains(state) && (action != .release || isHeld && !awaitsIDs)
     }
 
     package mutating func apply(_ action: ReplayAction, at now: QueueTime) {

@@ -37,11 +37,9 @@ extension ReplayTable {
         at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
+        let page = try page(of: filter, after: id, limit: limit, at: moment, on: connection)
         let statement = try connection.statement(
-            once: """
-                SELECT \(sql: columns) FROM job NOT INDEXED
-                WHERE id > \(id) AND \(sql: filter.condition(at: moment, on: connection)) ORDER BY id LIMIT \(limit)
-                """, columns: Column.self)
+            once: "SELECT \(sql: columns) FROM job WHERE id IN (\(sql: page)) ORDER BY id", columns: Column.self)
         return try statement.rows { (row) throws(SQLiteError) in try ReplayJob(row, at: moment, on: connection) }
     }
 
@@ -155,6 +153,7 @@ extension ReplayFilter {
             let name = connection.stored(tag, .tag)
             condition.append(" AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = \(name))")
         }
+        if let lane { condition.append(" AND lane = \(lane.name)") }
         if let enqueuedBefore {
             condition.append(" AND enqueued_at < \(moment.time(ofWall: WallTime(enqueuedBefore)))")
         }

@@ -10,12 +10,31 @@ extension ReplayTable {
         at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        let statement = try connection.statement(
-            once: """
-                SELECT id FROM job NOT INDEXED
-                WHERE id > \(id) AND \(sql: filter.condition(at: moment, on: connection)) ORDER BY id LIMIT \(limit)
-                """)
-        return try statement.rows { $0.int64(0) }
+        let page = try page(of: filter, after: id, limit: limit, at: moment, on: connection)
+        return try connection.statement(once: page).rows { $0.int64(0) }
+    }
+
+    /// The maximum number of jobs whose ids are sorted for each page: 2 ms. Reading a table of a million takes 500 ms.
+    private static let fewJobs = 20_000
+
+    /// Returns the SQL for the ids of the jobs that match a filter, in order.
+    ///
+    /// Reads the table in the order of ids until the limit is reached. If the filter's states have few jobs, reads them
+    /// by their states, because a million others may come before them.
+    static func page(
+        of filter: ReplayFilter,
+        after id: Int64,
+        limit: Int,
+        at moment: ReplayMoment,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> SQL {
+        let counts = try filter.states.isEmpty ? nil : stateCounts(on: connection)
+        let count = counts.map { counts in filter.states.reduce(0) { $0 + counts[$1, default: 0] } }
+        let source: SQL = count ?? .max > fewJobs ? "job NOT INDEXED" : "job INDEXED BY job_by_state"
+        return """
+            SELECT id FROM \(sql: source)
+            WHERE id > \(id) AND \(sql: filter.condition(at: moment, on: connection)) ORDER BY id LIMIT \(limit)
+            """
     }
 
     /// Returns the jobs whose last transition was at a time or later, the oldest first.

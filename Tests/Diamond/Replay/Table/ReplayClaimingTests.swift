@@ -101,6 +101,7 @@ import Testing
         let plans = try [
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = 'a')",
             "SELECT id FROM job NOT INDEXED WHERE id > 1 AND state = 4 ORDER BY id LIMIT 9",
+            "SELECT id FROM job INDEXED BY job_by_state WHERE id > 1 AND state IN (5) ORDER BY id LIMIT 9",
         ].map { sql in
             try fixture.database.read { (connection) throws(SQLiteError) in
                 let statement = try connection.statement(composed: "EXPLAIN QUERY PLAN \(sql)")
@@ -110,7 +111,20 @@ import Testing
             }
         }
         #expect(plans[0].contains("SEARCH hold") && plans[1].hasPrefix("SEARCH job"), "\(plans)")
-        #expect(!plans[1].contains("TEMP B-TREE"))
+        #expect(!plans[1].contains("TEMP B-TREE") && plans[2].contains("COVERING INDEX job_by_state"))
+    }
+
+    @Test(arguments: [0, 20_001])
+    func `jobs of a state are listed in the order of their ids, however many the census counts`(count: Int) throws {
+        let fixture = try ReplayQueueFixture()
+        let ids = try (0..<4).map { _ in try fixture.add("POST") }
+        let moment = ReplayMoment(time: fixture.now, lead: 0)
+        let listed = try fixture.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE census SET count = \(count); UPDATE job SET changed_at = -id")
+            return try ReplayTable.jobs(
+                ReplayFilter(states: [.ready, .dead]), after: ids[0], limit: 2, at: moment, on: connection)
+        }
+        #expect(listed.map(\.id) == [ids[1], ids[2]])
     }
 
     @Test func `jobs are claimed in the order in which they were added, the urgent ones first`() throws {
