@@ -36,7 +36,7 @@ extension HoldCommand {
 
     private var hasOnlyName: Bool {
         filter.state.isEmpty && filter.host == nil && filter.tag == nil && filter.olderThan == nil
-            && !filter.needsTest
+            && !filter.filter.needsTest
     }
 
     func checkHold() throws {

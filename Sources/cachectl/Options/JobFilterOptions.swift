@@ -41,39 +41,16 @@ struct JobFilterOptions: ParsableArguments {
     }
 
     var isEmpty: Bool {
-        state.isEmpty && olderThan == nil && !needsTest && [key, identity, host, tag].allSatisfy { $0 == nil }
+        state.isEmpty && olderThan == nil && !filter.needsTest && [key, identity, host, tag].allSatisfy { $0 == nil }
     }
 
-    /// Whether each job has to be tested. The queue knows the other options.
-    var needsTest: Bool { match != nil || error != nil }
+    var filter: JobFilter { JobFilter(fields: fields, match: match, error: error) }
 
-    var filter: ReplayFilter {
+    private var fields: ReplayFilter {
         ReplayFilter(
             states: Set(state), orderingKey: key, identity: identity, host: host, tag: tag,
             enqueuedBefore: olderThan.map { Date(timeIntervalSinceNow: -Double($0.milliseconds) / 1000) },
             includesSignedOut: true)
-    }
-
-    /// Returns the jobs of a queue that match, in the order in which they were added.
-    func jobs(in queue: ReplayQueue, after id: ReplayJob.ID = 0, limit: Int = 100) throws(ReplayError) -> [ReplayJob] {
-        let filter = filter
-        guard needsTest else { return try queue.jobs(filter, after: id, limit: limit) }
-        var found: [ReplayJob] = []
-        var last = id
-        while found.count < limit {
-            let page = try queue.jobs(filter, after: last, limit: 1000)
-            guard let end = page.last else { break }
-            for job in page where try includes(job, of: queue) { found.append(job) }
-            last = end.id
-        }
-        return Array(found.prefix(limit))
-    }
-
-    private func includes(_ job: ReplayJob, of queue: ReplayQueue) throws(ReplayError) -> Bool {
-        guard match?.matches(job.url) ?? true else { return false }
-        guard let error else { return true }
-        guard let failure = try queue.failures(of: job.id).last else { return false }
-        return error.matches(failure.code) || error.matches(failure.message)
     }
 }
 #endif

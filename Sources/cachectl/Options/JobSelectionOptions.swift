@@ -44,7 +44,7 @@ extension JobCommand {
             try await jobs.ids.isEmpty
             ? applyToMatching(action, of: queue) : queue.apply(action, to: jobs.ids, isDryRun: jobs.dryRun)
         let refusals = try result.refusals.map { (refusal) throws(ReplayError) in
-            try JobRefusal(refusal, of: action, queue: queue, place: place)
+            try JobRefusal(refusal, of: action, queue: queue, options: place.optionText)
         }
         show(action, jobs: result.done, refusals: refusals, counts: CountsForm(try queue.counts()))
         for refusal in refusals { Output.note("cachectl: \(refusal.message)") }
@@ -55,13 +55,11 @@ extension JobCommand {
     private func applyToMatching(
         _ action: ReplayAction, of queue: ReplayQueue
     ) async throws -> ReplayQueue.BulkResult {
-        let found =
-            filter.needsTest
-            ? try await queue.apply(action, to: filter.jobs(in: queue, limit: .max).map(\.id), isDryRun: true).ofAllowed
-            : try await queue.apply(action, to: filter.filter, isDryRun: true)
+        let bulk = JobBulk(action: action, filter: filter.filter)
+        let found = try await bulk.preview(in: queue)
         guard !jobs.dryRun, !found.done.isEmpty else { return found }
         if !jobs.yes { try Confirmation.require(action.rawValue, count: found.done.count, isJSON: place.json) }
-        return try await queue.apply(action, to: found.done).ofAllowed
+        return try await bulk.apply(to: found.done, in: queue)
     }
 
     private func show(
@@ -81,17 +79,9 @@ extension JobCommand {
     }
 }
 
-extension ReplayQueue.BulkResult {
-    /// The result without the jobs whose states do not allow the action, and those that were deleted.
-    fileprivate var ofAllowed: Self {
-        var result = self
-        result.refusals.removeAll { [.wrongState, .noJob].contains($0.error.code) }
-        return result
-    }
-}
-
 extension ReplayAction {
-    fileprivate var participle: String {
+    /// `retried`, for a message about jobs that the action has changed.
+    var participle: String {
         ["retry": "retried", "hold": "held", "redrive": "redriven"][rawValue]
             ?? (rawValue.hasSuffix("e") ? "\(rawValue)d" : "\(rawValue)ed")
     }

@@ -8,31 +8,32 @@ struct JobRefusal {
 
     var form: JSONObject { ["id": id, "reason": message] }
 
+    /// - Parameter options: The options that select the queue for another command, each after a space.
     init(
         _ refusal: (id: ReplayJob.ID, error: ReplayError), of action: ReplayAction, queue: ReplayQueue,
-        place: QueueOptions
+        options: String
     ) throws(ReplayError) {
         id = refusal.id
         let job = refusal.error.code == .wrongState ? try queue.job(refusal.id) : nil
         let advice = try job.flatMap { (job) throws(ReplayError) in
-            try Self.advice(on: job, action: action, queue: queue, place: place)
+            try Self.advice(on: job, action: action, queue: queue, options: options)
         }
         message = refusal.error.message + (advice.map { "; \($0)" } ?? "")
     }
 
     private static func advice(
-        on job: ReplayJob, action: ReplayAction, queue: ReplayQueue, place: QueueOptions
+        on job: ReplayJob, action: ReplayAction, queue: ReplayQueue, options: String
     ) throws(ReplayError) -> String? {
         let command = "cachectl queue"
-        let rest = "\(job.id)\(place.optionText)"
+        let rest = "\(job.id)\(options)"
         switch (action, job.state) {
         case (.retry, .dead), (.retry, .needsReview):
             let failure = try queue.failures(of: job.id).last.map { ", the last attempt by \($0.code)" } ?? ""
             return "it ended by \(job.reason)\(failure): '\(command) redrive \(rest)' sends it again"
-        case (.retry, .held): return try hold(on: job, queue: queue, place: place)
+        case (.retry, .held): return try hold(on: job, queue: queue, options: options)
         case (.redrive, .waiting): return "'\(command) retry \(rest)' sends it now"
         case (.retry, .done), (.redrive, .done):
-            let add = "\(command) add -\(place.optionText)"
+            let add = "\(command) add -\(options)"
             return "'\(command) show \(rest) --as-request | \(add)' adds its request again"
         default: return nil
         }
@@ -40,7 +41,7 @@ struct JobRefusal {
 
     /// Returns what holds a job, and what ends the hold.
     private static func hold(
-        on job: ReplayJob, queue: ReplayQueue, place: QueueOptions
+        on job: ReplayJob, queue: ReplayQueue, options: String
     ) throws(ReplayError) -> String {
         let awaited = job.awaitedJobs.map { "job \($0)" }.joined(separator: ", ")
         switch job.reason {
@@ -51,10 +52,9 @@ struct JobRefusal {
         }
         let holds = try queue.holds().filter { $0.hold.covers(job) }
         guard let first = holds.first else {
-            return "'cachectl queue release \(job.id)\(place.optionText)' ends its hold"
+            return "'cachectl queue release \(job.id)\(options)' ends its hold"
         }
-        return HoldForm(first.hold, reason: first.reason, since: first.since).note(
-            options: place.optionText)
+        return HoldForm(first.hold, reason: first.reason, since: first.since).note(options: options)
     }
 }
 

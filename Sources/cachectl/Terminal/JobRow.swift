@@ -22,7 +22,7 @@ enum JobRow {
     }
 
     /// Returns the reason for a job's state, with the jobs that it waits for.
-    private static func reason(_ job: ReplayJob) -> String {
+    static func reason(_ job: ReplayJob) -> String {
         let awaited = job.awaitedJobs.map(String.init).joined(separator: ", ")
         return awaited.isEmpty ? job.reason.description : "\(job.reason) of \(awaited)"
     }

@@ -26,31 +26,16 @@ struct QueueDiff: AsyncParsableCommand {
         guard let stored = try queue.request(of: id) else {
             throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
         }
-        let sent = try await store.configuration().resolve(stored)
-        let difference = LineDifference(from: Self.lines(of: stored), to: Self.lines(of: sent))
-        let secrets = sent.credentials.compactMap(\.secret.name)
-        var missing: [String] = []
-        for name in secrets where try await EnvironmentSecrets().secret(name, for: sent.identity) == nil {
-            missing.append(name)
-        }
-        show(difference, secrets: secrets, missing: missing)
-        if !difference.isEmpty || !missing.isEmpty { throw Failure.different }
+        let difference = try await JobDifference(of: stored, sentWith: store.configuration())
+        show(difference)
+        if !difference.isEmpty { throw Failure.different }
     }
 
-    private static func lines(of request: Request) -> [String] {
-        Output.text(of: request, isPretty: true).split(separator: "\n").map(String.init)
-    }
-
-    private func show(_ difference: LineDifference, secrets: [String], missing: [String]) {
-        guard !store.json else {
-            return Output.json(difference.form.adding(["secrets": secrets, "missingSecrets": missing]))
-        }
-        for line in difference.lines(isNumbered: false) { Output.line(line) }
-        for name in secrets {
-            let state = missing.contains(name) ? "not set" : "set"
-            Output.line("secret \(name): \(EnvironmentSecrets.variable(for: name)) is \(state)")
-        }
-        if difference.isEmpty { Output.line("the same") }
+    private func show(_ difference: JobDifference) {
+        guard !store.json else { return Output.json(difference.form) }
+        for line in difference.lines.lines(isNumbered: false) { Output.line(line) }
+        for secret in difference.secretLines { Output.line(secret) }
+        if difference.lines.isEmpty { Output.line("the same") }
     }
 }
 #endif

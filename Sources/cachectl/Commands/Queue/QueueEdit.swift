@@ -35,53 +35,31 @@ struct QueueEdit: AsyncParsableCommand {
             throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
         }
         guard file == nil, isatty(STDIN_FILENO) == 1 else {
-            return try await replace(old, with: try read(), in: queue)
+            return show(try await edit(from: old).apply(try input(), in: queue))
         }
         try await Editor().edit(Output.text(of: old, isPretty: true) + "\n") { (text) async throws(ReplayError) in
-            try await replace(old, with: try read(text, from: "the edited text"), in: queue)
+            show(try await edit(from: old, place: "the edited text").apply(text, in: queue))
         }
     }
 
-    private func replace(_ old: Request, with request: Request, in queue: ReplayQueue) async throws(ReplayError) {
-        let new = request.completed(by: old)
-        guard new != old else { return show(id, isChanged: false) }
-        show(try await queue.edit(id, from: old, to: new))
+    private func edit(from old: Request, place: String? = nil) -> JobEdit {
+        let input = file.flatMap { $0 == "-" ? nil : $0 } ?? "standard input"
+        return JobEdit(id: id, old: old, place: place ?? input)
     }
 
-    private func show(_ job: Int64, isChanged: Bool = true) {
-        guard !place.json else { return Output.json(["id": job]) }
-        if !isChanged { Output.note("unchanged") }
-        if job != id { Output.note("job \(id) may have been processed: it is unchanged, and the request is a new job") }
-        Output.line("\(job)")
+    private func show(_ result: JobEdit.Result) {
+        guard !place.json else { return Output.json(["id": result.job]) }
+        if !result.isChanged { Output.note("unchanged") }
+        if let note = result.note(editing: id) { Output.note(note) }
+        Output.line("\(result.job)")
     }
 
-    private func read() throws(ReplayError) -> Request {
-        guard let file, file != "-" else { return try read(input(), from: "standard input") }
+    private func input() throws(ReplayError) -> Data {
+        guard let file, file != "-" else { return (try? FileHandle.standardInput.readToEnd()) ?? Data() }
         guard let data = FileManager.default.contents(atPath: file) else {
             throw ReplayError(.badRequest, "\(file) is not a readable file: give one with a request")
         }
-        return try read(data, from: file)
-    }
-
-    private func input() -> Data { (try? FileHandle.standardInput.readToEnd()) ?? Data() }
-
-    private func read(_ data: Data, from place: String) throws(ReplayError) -> Request {
-        do throws(RequestError) {
-            return try Request(json: data)
-        } catch {
-            throw ReplayError(.badRequest, "\(place): \(error.message)")
-        }
-    }
-}
-
-extension Request {
-    /// Returns the request, with the identity, lane and replay policy of an older one where it has none.
-    fileprivate func completed(by old: Request) -> Request {
-        var request = self
-        if request.identity == nil { request.identity = old.identity }
-        if request.lane == .default { request.lane = old.lane }
-        if request.replay == .never { request.replay = old.replay }
-        return request
+        return data
     }
 }
 #endif

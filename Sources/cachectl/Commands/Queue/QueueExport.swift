@@ -56,14 +56,14 @@ struct QueueExport: AsyncParsableCommand {
         let total = filter.isEmpty ? (try? queue.counts())?.values.reduce(0, +) : nil
         let progress = Progress("jobs", of: total, isQuiet: quiet || place.json, endsAtSignal: writer == nil)
         defer { progress.end() }
-        var jobs = try filter.jobs(in: queue)
+        var jobs = try filter.filter.jobs(in: queue)
         while let last = jobs.last {
             for job in jobs {
                 if try !export(job, from: queue, to: writer) { unreadable += 1 }
                 count += 1
                 Progress.update(count)
             }
-            jobs = try filter.jobs(in: queue, after: last.id)
+            jobs = try filter.filter.jobs(in: queue, after: last.id)
         }
         return unreadable
     }

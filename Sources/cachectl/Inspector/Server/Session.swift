@@ -1,11 +1,11 @@
 #if Tools
-import Synchronization
+import DiamondSQLite
 
 /// The secrets that let one browser in: a token in the first URL, and then a cookie.
 final class Session: Sendable {
     /// The port, once the server listens. Cookies do not know ports, so that each server has its own name.
-    private let port = Mutex(0)
-    private let token = Mutex<String?>(Session.secret())
+    private let port = Guarded(0)
+    private let token = Guarded<String?>(Session.secret())
     private let cookie = Session.secret()
 
     /// Returns the URL to open, with the token.
