@@ -55,6 +55,27 @@ static const unsigned char timeline[] = {
 static const unsigned char timeline_rows[] = {
 #embed "Pages/timeline-rows.mustache"
 };
+static const unsigned char queue[] = {
+#embed "Pages/queue.mustache"
+};
+static const unsigned char queue_holds[] = {
+#embed "Pages/queue-holds.mustache"
+};
+static const unsigned char queue_live[] = {
+#embed "Pages/queue-live.mustache"
+};
+static const unsigned char jobs[] = {
+#embed "Pages/jobs.mustache"
+};
+static const unsigned char bulk[] = {
+#embed "Pages/bulk.mustache"
+};
+static const unsigned char job[] = {
+#embed "Pages/job.mustache"
+};
+static const unsigned char job_edit[] = {
+#embed "Pages/job-edit.mustache"
+};
 
 #define ASSET(name, bytes) {name, bytes, sizeof bytes}
 
@@ -76,6 +97,13 @@ static const InspectorAsset assets[] = {
     ASSET("send.mustache", send),
     ASSET("timeline.mustache", timeline),
     ASSET("timeline-rows.mustache", timeline_rows),
+    ASSET("queue.mustache", queue),
+    ASSET("queue-holds.mustache", queue_holds),
+    ASSET("queue-live.mustache", queue_live),
+    ASSET("jobs.mustache", jobs),
+    ASSET("bulk.mustache", bulk),
+    ASSET("job.mustache", job),
+    ASSET("job-edit.mustache", job_edit),
 };
 
 InspectorAsset inspector_asset(size_t number) {

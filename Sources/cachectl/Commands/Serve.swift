@@ -45,8 +45,12 @@ struct Serve: AsyncParsableCommand {
                 if store.json { Output.jsonLine(["url": url]) } else { Output.line(url) }
             }
         }
+        let sampling = Task { await server.inspector.samples.run { try await server.inspector.queue() } }
         let interruption = Interruption { serving.cancel() }
-        defer { interruption.end() }
+        defer {
+            interruption.end()
+            sampling.cancel()
+        }
         do {
             try await serving.value
             return .success(())

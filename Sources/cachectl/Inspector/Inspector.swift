@@ -11,6 +11,9 @@ actor Inspector {
     nonisolated let isWritable: Bool
     /// The events that programs record beside the store.
     nonisolated let events: EventFeed
+    /// The options that select the queue for another command, each after a space.
+    nonisolated let queueOptions: String
+    nonisolated let samples = QueueSamples()
     private var openedCache: Cache?
     private var openedQueue: ReplayQueue?
 
@@ -18,6 +21,7 @@ actor Inspector {
     init(cache store: StoreOptions, queue: QueueServerOption, isWritable: Bool) throws {
         self.store = store
         self.isWritable = isWritable
+        queueOptions = queue.optionText ?? store.optionText
         queuePlace = try queue.place(besides: store.place)
         events = EventFeed(store.location)
         _ = try store.sealing.seal()

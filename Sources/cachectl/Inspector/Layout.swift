@@ -19,7 +19,8 @@ struct Layout {
     /// The links at the top of every page.
     static let sections = [
         Link(path: "/", name: "Overview"), Link(path: "/entries", name: "Entries"),
-        Link(path: "/timeline", name: "Timeline"), Link(path: "/send", name: "Send"),
+        Link(path: "/timeline", name: "Timeline"), Link(path: "/queue", name: "Queue"),
+        Link(path: "/send", name: "Send"),
     ]
 }
 

@@ -16,10 +16,10 @@ final class RunningInspector: Sendable {
         try await self.init(options: options, shell: shell)
     }
 
-    init(options: [String], shell: Shell) async throws {
+    init(options: [String], shell: Shell, environment: [String: String] = [:]) async throws {
         self.shell = shell
         output = Pipe()
-        let tool = shell.tool()
+        let tool = shell.tool(environment)
         process = try ChildProcess(
             tool.url, ["serve"] + options,
             environment: ProcessInfo.processInfo.environment.merging(tool.environment) { $1 }, output: .pipe(output))

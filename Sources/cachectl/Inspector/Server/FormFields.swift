@@ -5,6 +5,8 @@ import Foundation
 struct FormFields: Sendable {
     let items: [(name: String, value: String)]
 
+    init(_ items: [(name: String, value: String)]) { self.items = items }
+
     init(_ text: String = "") {
         items = text.split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

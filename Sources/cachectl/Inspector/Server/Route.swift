@@ -27,7 +27,8 @@ struct Route: Sendable {
     /// the links at the top.
     static let all = [
         Overview.routes, EntriesPage.routes, EntryPage.routes, EntryFiles.routes, EntryActions.routes,
-        TimelinePage.routes, SendPage.routes,
+        QueuePage.routes, JobsPage.routes, BulkPage.routes, JobPage.routes, JobEditPage.routes, TimelinePage.routes,
+        SendPage.routes,
     ].flatMap(\.self)
 }
 #endif

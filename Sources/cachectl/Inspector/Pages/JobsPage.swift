@@ -1,0 +1,88 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// The page that lists jobs.
+struct JobsPage {
+    struct Row {
+        let id: String
+        let state: String
+        let reason: String
+        let tries: String
+        let age: String
+        let next: String
+        let method: String
+        let key: String
+        let url: String
+    }
+
+    /// A state to choose.
+    struct Choice {
+        let name: String
+        let isChosen: Bool
+    }
+
+    /// The number of jobs on a page.
+    private static let limit = 50
+    /// The time that a search for a text may take.
+    private static let patience = Duration.milliseconds(150)
+
+    let isWritable: Bool
+    let jobs: [Row]
+    let states: [Choice]
+    let fields: [JobQuery.Field]
+    let match: String
+    let error: String
+    let key: String
+    let lane: String
+    /// The page after this one.
+    let nextPath: String?
+    /// How far an unfinished search has come.
+    let searched: String?
+    /// The actions that the states of the listed jobs may allow.
+    let actions: [String]
+
+    init(_ page: JobFilter.Page, of query: JobQuery, isWritable: Bool, now: Date = Date()) {
+        self.isWritable = isWritable
+        let listed = page.jobs.prefix(Self.limit)
+        jobs = listed.map { Row($0, now: now) }
+        states = ReplayState.allCases.map { Choice(name: $0.description, isChosen: $0.description == query["state"]) }
+        fields = query.fields
+        (match, error, key, lane) = (query["match"], query["error"], query["key"], query["lane"])
+        let isFull = page.jobs.count > Self.limit
+        let end = isFull ? listed.last?.id ?? 0 : page.end
+        nextPath = page.isMore ? query.address(after: end) : nil
+        searched = page.isMore && !isFull ? "job \(page.end)" : nil
+        let states = query.filter.fields.states
+        actions = ReplayAction.allCases.filter { states.isEmpty || !$0.allowedStates.isDisjoint(with: states) }
+            .map(\.rawValue)
+    }
+
+    static let routes = [
+        Route.page("/queue/jobs") { request, inspector in
+            let query = try JobQuery(request.query)
+            let end = ContinuousClock.now + patience
+            // One more than is shown says whether there are more.
+            let page = try await query.filter.page(
+                in: inspector.queue(), after: Int64(request.query["after"]) ?? 0, limit: limit + 1
+            ) { ContinuousClock.now > end }
+            let value = JobsPage(page, of: query, isWritable: inspector.isWritable)
+            return await inspector.page("jobs", title: "Jobs", section: "/queue", value)
+        }
+    ]
+}
+
+extension JobsPage.Row {
+    fileprivate init(_ job: ReplayJob, now: Date) {
+        id = String(job.id)
+        state = job.state.description
+        reason = JobRow.reason(job)
+        tries = "\(job.attempts)/\(job.attemptLimit)"
+        age = Quantity.age(now, since: job.enqueuedAt)
+        next = JobRow.next(job, now: now)
+        method = job.method.withoutControls
+        key = (job.orderingKey ?? "").withoutControls
+        url = job.url.withoutControls
+    }
+}
+#endif

@@ -1,0 +1,125 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// The page of the queue: its depth by state and lane, what waits longest, errors and holds.
+struct QueuePage {
+    /// A part of the queue, and its depth over time.
+    struct Row {
+        let name: String
+        let count: String
+        /// The list of its jobs.
+        let path: String
+        let line: Sparkline
+    }
+
+    struct Oldest {
+        let id: String
+        let text: String
+        let age: String
+    }
+
+    struct Hold {
+        let kind: String
+        let name: String
+        let text: String
+    }
+
+    let isWritable: Bool
+    let states: [Row]
+    let lanes: [Row]
+    let errors: [Row]
+    /// The jobs that ``errors`` are about, if there are others.
+    let errorNote: String?
+    let holds: [Hold]
+    let oldest: Oldest?
+
+    /// - Parameters:
+    ///   - counts: The current number of jobs in each state.
+    ///   - samples: The earlier depths, the oldest first.
+    init(
+        counts: [ReplayState: Int], holds: [ReplayQueue.ActiveHold], samples: [QueueSample], isWritable: Bool,
+        now: Date = Date()
+    ) {
+        let latest = samples.last ?? QueueSample(counts: counts)
+        self.isWritable = isWritable
+        states = ReplayState.allCases.map { state in
+            let earlier = samples.map { $0.counts[state] ?? 0 }
+            return Row(field: "state", value: state.description, count: counts[state] ?? 0, earlier: earlier)
+        }
+        lanes = latest.lanes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { name, count in
+            Row(field: "lane", value: name, count: count, earlier: samples.dropLast().map { $0.lanes[name] ?? 0 })
+        }
+        errors = latest.errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { code, count in
+            Row(field: "error", value: code, count: count, earlier: samples.dropLast().map { $0.errors[code] ?? 0 })
+        }
+        let failed = QueueSample.failedStates.reduce(0) { $0 + latest.counts[$1, default: 0] }
+        errorNote = failed > latest.failed ? "of the first \(latest.failed) of \(Quantity.jobs(failed))" : nil
+        self.holds = holds.map { Hold($0) }
+        oldest = latest.oldest.map { job in
+            Oldest(
+                id: String(job.id), text: "\(job.state): \(job.method) \(job.url)".withoutControls,
+                age: Quantity.age(now, since: job.enqueuedAt))
+        }
+    }
+}
+
+extension QueuePage.Row {
+    /// - Parameter field: The field of the list's filter that has this value.
+    fileprivate init(field: String, value: String, count: Int, earlier: [Int]) {
+        name = value.withoutControls
+        self.count = String(count)
+        path = JobQuery.address(field: field, value: value)
+        line = Sparkline(earlier + [count])
+    }
+}
+
+extension QueuePage.Hold {
+    fileprivate init(_ hold: ReplayQueue.ActiveHold) {
+        let form = HoldForm(hold.hold, reason: hold.reason, since: hold.since)
+        kind = form.kind
+        name = form.name ?? ""
+        text = form.line.withoutControls
+    }
+}
+
+extension QueuePage {
+    static let routes = [
+        Route.page("/queue") { _, inspector in
+            await inspector.page("queue", title: "Queue", section: "/queue", try page(of: inspector))
+        },
+        Route.page("/queue/live") { _, inspector in
+            // A part that stays the same keeps the focus of its buttons.
+            .live {
+                let value = ["page": try await page(of: inspector)]
+                return [
+                    "holds": Templates.render("queue-holds", value), "queue": Templates.render("queue-live", value),
+                ]
+            }
+        },
+        Route.action("/queue/release") { request, inspector in
+            let queue = try await inspector.queue()
+            let (kind, name) = (request.form["kind"], request.form[text: "name"])
+            let held = try queue.holds().map(\.hold).first { HoldForm($0).matches(kind: kind, name: name) }
+            guard let held else {
+                throw PageProblem(status: 409, message: "It is no longer held: another program has released it.")
+            }
+            _ = try await queue.release(held)
+            return .redirect("/queue")
+        },
+    ]
+
+    private static func page(of inspector: Inspector) async throws -> QueuePage {
+        let queue = try await inspector.queue()
+        return QueuePage(
+            counts: try queue.counts(), holds: try queue.holds(),
+            samples: try inspector.samples.all(of: queue), isWritable: inspector.isWritable)
+    }
+}
+
+extension HoldForm {
+    fileprivate func matches(kind: String, name: String) -> Bool {
+        self.kind == kind && (self.name ?? "").utf8.elementsEqual(name.utf8)
+    }
+}
+#endif

@@ -1,0 +1,118 @@
+#if Tools
+import Foundation
+import Testing
+
+@testable import Diamond
+@testable import cachectl
+
+@Suite("values of the pages of the queue") struct QueueValueTests {
+    @Test(arguments: [
+        ([], "", "from 0 to 0, at most 0"), ([5], "0,1 100,1", "from 5 to 5, at most 5"),
+        ([0, 10, 5], "0,19 50,1 100,10", "from 0 to 5, at most 10"), ([0, 0], "0,19 100,19", "from 0 to 0, at most 0"),
+        ([-3, 1], "0,19 100,1", "from -3 to 1, at most 1"),
+    ]) func `a line goes through numbers`(values: [Int], points: String, label: String) {
+        let line = Sparkline(values)
+        #expect(line.points == points && line.label == label)
+    }
+
+    @Test(
+        arguments: [
+            ("", [], "/queue/jobs?after=0"), ("state=dead&match=", [.dead], "/queue/jobs?state=dead&after=0"),
+            ("match=a%26b+c&other=1", [], "/queue/jobs?match=a%26b%20c&after=0"),
+        ] as [(String, Set<ReplayState>, String)])
+    func `a query keeps the fields that are given`(text: String, states: Set<ReplayState>, address: String) throws {
+        let query = try JobQuery(FormFields(text))
+        #expect(query.filter.fields.states == states && query.filter.fields.includesSignedOut)
+        #expect(query.address() == address)
+    }
+
+    @Test(arguments: ["state=alive", "match=*", "error=**"])
+    func `a query refuses a field that it cannot read`(text: String) {
+        #expect(throws: PageProblem.self) { try JobQuery(FormFields(text)) }
+    }
+
+    @Test func `the depth of the queue has a line for each state and lane`() {
+        let samples = [
+            QueueSample(counts: [.ready: 2], lanes: ["a": 2]),
+            QueueSample(counts: [.ready: 4, .dead: 9], lanes: ["a": 1, "b": 3], errors: ["status 503": 2], failed: 2),
+        ]
+        let page = QueuePage(counts: [.ready: 5], holds: [], samples: samples, isWritable: false)
+        #expect(page.states.map(\.name) == ReplayState.allCases.map(\.description))
+        #expect(page.states[0].count == "5" && page.states[0].line.label == "from 2 to 5, at most 5")
+        #expect(page.lanes.map(\.name) == ["b", "a"] && page.lanes[1].line.label == "from 2 to 1, at most 2")
+        #expect(page.errors.map(\.path) == ["/queue/jobs?error=status%20503"])
+        #expect(page.errorNote == "of the first 2 of 9 jobs" && page.oldest == nil)
+    }
+
+    @Test func `a queue forgets the oldest samples`() {
+        let samples = QueueSamples()
+        for number in 1...200 { samples.add(QueueSample(counts: [.ready: number])) }
+        #expect(samples.all.count == 180)
+        #expect(samples.all.first?.counts == [.ready: 21] && samples.all.last?.counts == [.ready: 200])
+    }
+
+    @Test(
+        arguments: [
+            (nil, "3 jobs", nil), (2, "3 jobs", "you confirmed 2 jobs, and 3 match now. Nothing was done."),
+        ] as [(Int?, String, String?)])
+    func `a question names the number of jobs`(confirmed: Int?, jobs: String, change: String?) throws {
+        let query = try JobQuery(FormFields("state=dead"))
+        let bulk = JobBulk(action: .redrive, filter: query.filter)
+        let page = BulkPage.question(bulk, of: query, count: 3, confirmed: confirmed)
+        #expect(page.jobs == jobs && page.asks && page.count == "3")
+        #expect(change.map { page.message?.hasSuffix($0) == true } ?? (page.message == nil))
+        #expect(!BulkPage.question(bulk, of: query, count: 0).asks)
+    }
+
+    @Test func `an edit that is a conflict shows what it changes in the stored request`() {
+        let page = JobEditPage(id: 7, text: "a\nmine", base: "a\nold", problem: "changed", stored: "a\ntheirs")
+        #expect(page.isConflict && page.base == "a\ntheirs" && page.text == "a\nmine")
+        #expect(page.changes.map(\.text) == ["- theirs", "+ mine"] && page.changes.map(\.isAdded) == [false, true])
+        let running = JobEditPage(id: 7, text: "a\nmine", base: "a\nold", problem: "running", stored: "a\nold")
+        #expect(!running.isConflict && running.changes.isEmpty)
+    }
+}
+
+@Suite("the page of a job") struct JobPageTests {
+    let shell = Shell()
+
+    /// Returns the page of a job after an attempt with this outcome.
+    private func page(after outcome: ReplayOutcome?) async throws -> JobPage {
+        let queue = try shell.queue()
+        var request = Request("https://a.example/1", method: .post, body: .json(["id": 9_007_199_254_740_993]))
+        request.replay = ReplayPolicy(.durable, orderingKey: "\u{202E}<b>")
+        let id = try #require(try await queue.enqueue(request))
+        if let outcome { try await shell.attempt(outcome) }
+        let text = JobText(
+            job: try #require(try queue.job(id)), request: try queue.request(of: id),
+            failures: try queue.failures(of: id), awaited: [])
+        return JobPage(text, difference: nil, refusals: [], isWritable: true)
+    }
+
+    @Test(
+        arguments: [
+            (nil, "ready", ["retry", "hold"], ["expires at"]),
+            (ReplayOutcome.answered(status: 400), "dead", ["redrive"], []),
+            (
+                .failed(.unsent, code: "cannotConnect", message: "refused"), "waiting", ["retry", "hold"],
+                ["retry at", "expires at"]
+            ),
+        ] as [(ReplayOutcome?, String, [String], [String])])
+    func `has the state, the times and the actions`(
+        outcome: ReplayOutcome?, state: String, actions: [String], timers: [String]
+    ) async throws {
+        let page = try await page(after: outcome)
+        #expect(page.steps.filter(\.isCurrent).map(\.name) == [state] && page.steps.count == 7)
+        #expect(page.actions == actions && page.timers.map(\.name) == timers)
+        #expect(page.allowsDiscard && page.allowsEdit && page.errors.count == page.attempts.count)
+    }
+
+    @Test func `keeps the digits of numbers, and shows invisible characters`() async throws {
+        let page = try await page(after: nil)
+        #expect(page.request?.contains("9007199254740993") == true)
+        #expect(page.facts.contains { $0.name == "key" && $0.value.hasPrefix("\\u{202E}<b>, ordered") })
+        let html = Templates.render("job", ["page": page])
+        #expect(html.contains("&lt;b&gt;") && !html.contains("<b>,") && html.contains("aria-current=\"step\""))
+    }
+}
+#endif
