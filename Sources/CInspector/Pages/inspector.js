@@ -25,14 +25,16 @@
     sources.clear();
   }
 
-  // A new element has no stream yet.
+  // A new element has no stream yet, and no chart.
   function reconnect() {
     for (const box of document.querySelectorAll("[data-live]")) {
       const fresh = box.cloneNode(true);
+      for (const chart of fresh.querySelectorAll("[data-chart]")) chart.replaceChildren();
       box.replaceWith(fresh);
       connect();
       htmx.process(fresh);
     }
+    redraw();
   }
 
   function showPause() {
@@ -93,7 +95,8 @@
       legend: { show: false }, cursor: { drag: { x: false, y: false } },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
       scales: {
-        x: { range: (_, first, last) => [first - 1800, last + 1800] },
+        // 48 hours up to the last one.
+        x: { range: (plot) => [plot.data[0].at(-1) - 47.5 * 3600, plot.data[0].at(-1) + 1800] },
         y: { range: (_, low, high) => [0, high || 1] },
       },
     };

@@ -15,7 +15,7 @@ struct EntrySearch {
     }
 
     static let pageSize = 50
-    private static let step = 500
+    private static let step = 200
 
     private let url: TextPattern?
     private let method: String

@@ -22,13 +22,23 @@ struct Route: Sendable {
         Route(method: .post, path: path, handler: handler)
     }
 
-    /// All pages and actions. To add a page, add the template to `Sources/CInspector/Pages` and `assets.c`, write a file
-    /// in `Inspector/Pages` with the value of the template and its routes, and name them here; ``Layout/sections`` has
-    /// the links at the top.
+    /// All pages and actions. To add a page, add its template to `Sources/CInspector/Pages` and `assets.c`, write a file
+    /// in `Inspector` with the value of the template and its routes, and name them here. ``Layout/sections`` has the
+    /// links at the top.
     static let all = [
         Overview.routes, EntriesPage.routes, EntryPage.routes, EntryFiles.routes, EntryActions.routes,
         QueuePage.routes, JobsPage.routes, BulkPage.routes, JobPage.routes, JobEditPage.routes, TimelinePage.routes,
         SendPage.routes,
     ].flatMap(\.self)
+}
+
+/// A request for a page.
+struct PageRequest: Sendable {
+    /// The values of the variables in the path.
+    var path: [String: String] = [:]
+    /// The parameters of the URL.
+    var query = FormFields()
+    /// The fields of a sent form.
+    var form = FormFields()
 }
 #endif

@@ -1,0 +1,66 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+@testable import DiamondInspection
+@testable import cachectl
+
+@Suite("cachectl serve: the timeline and the templates", .limit(minutes: 5)) struct InspectorTimelineTests {
+    let cachectl = Shell()
+
+    private static let start: Int64 = 1_800_000_000_000
+
+    private func line(_ offset: Int64, _ members: String) -> String {
+        #"{"time":\#(Self.start + offset),"process":1,"program":"app",\#(members)}"#
+    }
+
+    /// A request that waits for 20 ms and is 30 ms on the wire, one from the cache, and the end of an unknown one.
+    private var lines: [String] {
+        let request = #""method":"GET","url":"http://h/a?<b>","lane":"default""#
+        return [
+            line(0, #""kind":"began","interval":"request","id":1,\#(request)"#),
+            line(0, #""kind":"began","interval":"queue","id":2,"parent":1"#),
+            line(20, #""kind":"ended","interval":"queue","id":2,"parent":1,"milliseconds":20"#),
+            line(20, #""kind":"began","interval":"attempt","id":3,"parent":1,"attempt":1"#),
+            line(50, #""kind":"ended","interval":"attempt","id":3,"parent":1,"milliseconds":30,"status":200"#),
+            line(51, #""kind":"ended","interval":"request","id":1,"milliseconds":51,"status":200,"source":"network""#),
+            line(60, #""kind":"hit","source":"cache",\#(request)"#),
+            line(61, #""kind":"ended","interval":"request","id":9,"milliseconds":1,"status":200"#),
+        ]
+    }
+
+    @Test func `waits, wire and cache are apart`() throws {
+        let exchanges = TimelineReading(lines.compactMap { RecordedEvent(line: $0.utf8) }).newestFirst
+        try #require(exchanges.map(\.kind) == ["hit", "request"])
+        #expect(exchanges[1].sum(.wait) == 20 && exchanges[1].sum(.wire) == 30)
+        #expect(exchanges[1].milliseconds == 51 && exchanges[1].source == "network")
+        #expect(exchanges[0].parts.isEmpty && exchanges[0].url == "http://h/a?<b>")
+    }
+
+    @Test func `the timeline says how a program opts in, and shows what it records`() async throws {
+        let browser = try await RunningInspector(shell: cachectl).enter()
+        #expect(try await browser.get("/timeline").body.contains("configuration.recordsEvents = true"))
+        try cachectl.temporary.store.create()
+        try Data((lines.joined(separator: "\n") + "\n").utf8)
+            .write(to: URL(filePath: cachectl.temporary.store.eventPath))
+        let page = try await browser.get("/timeline").body
+        #expect(page.contains("http://h/a?&lt;b&gt;") && page.contains("200 network"), "\(page)")
+        #expect(page.contains(#"<rect class="wait" x="0""#) && page.contains(#"<rect class="wire""#))
+        #expect(try await browser.get("/timeline?kind=failed").body.contains("No requests."))
+        #expect(try await browser.get("/").body.contains("latency, 50 % of 1 requests"))
+    }
+
+    @Test func `every template is well formed, and escapes all values`() {
+        let templates = Assets.files.keys.filter { $0.hasSuffix(".mustache") }
+        #expect(templates.count > 5)
+        for file in templates {
+            let name = String(file.dropLast(".mustache".count))
+            #expect(
+                !Templates.render(name, ["layout": [:], "page": [:]] as [String: [String: String]]).isEmpty, "\(name)")
+            #expect(!Assets.text(file).contains("{{{") && !Assets.text(file).contains("{{&"), "\(name)")
+            #expect(Assets.text(file).firstMatch(of: #/ style=|<style|<script>|\son[a-z]+=/#) == nil, "\(name)")
+        }
+    }
+}
