@@ -71,6 +71,12 @@ package enum PrivateFile {
         return lstat(path, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o077 == 0
     }
 
+    /// Whether only the owner has access to an open file.
+    package static func isPrivate(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & 0o077 == 0
+    }
+
     /// Returns the path with the links among its directories resolved. A link in the last component is not followed.
     static func resolved(_ path: String) -> String {
         let url = URL(filePath: path)

@@ -100,8 +100,7 @@ struct SealKeys {
                 Failure.usage, "the key file \(path) cannot be opened (\(reason)): name one that you may read")
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
+        guard PrivateFile.isPrivate(descriptor) else {
             throw Failure.report(
                 Failure.usage, "other users can read the key file \(path): run chmod 600 on it")
         }
