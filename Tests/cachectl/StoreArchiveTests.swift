@@ -5,6 +5,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondSQLite
 
 @Suite("cachectl export --archive and import", .limit(minutes: 5)) struct StoreArchiveTests {
     let cachectl = Shell()
@@ -92,11 +93,11 @@ import Testing
 
     // MARK: Variants
 
-    private func send(_ kinds: [String], to shell: Shell) async throws {
+    private func send(_ kinds: [String], to shell: Shell, vary: String = "User-Agent") async throws {
         let engine = shell.temporary.engine(
             StubTransport { request throws(TransportError) in
                 let body = Data((request.headers[.userAgent] ?? "").utf8)
-                return .stub(headers: [.cacheControl: "max-age=600", .vary: "User-Agent"], body: body)
+                return .stub(headers: [.cacheControl: "max-age=600", .vary: vary], body: body)
             }
         ) { $0.now = { Date() } }
         for kind in kinds {
@@ -116,6 +117,53 @@ import Testing
             #expect(sent.text == kind, "\(sent.errors)")
         }
         #expect(try await other("import", path).text == "stored 0 entries, 2 left out\n")
+    }
+
+    @Test func `leaves out variants whose index is gone, which no request could select`() async throws {
+        try await send(["a", "b"], to: cachectl)
+        try SQLiteHandle(path: cachectl.temporary.store.cachePath, flags: 2, vfs: nil)
+            .execute("DELETE FROM entry WHERE flags & 512")
+        let exported = try await cachectl("export", "--archive", path)
+        #expect(exported.text.hasPrefix("archived 0 entries in "), "\(exported.text)")
+        #expect(exported.errors.hasPrefix("2 entries left out: "))
+        #expect(try await other("import", path).text == "stored 0 entries\n")
+    }
+
+    @Test func `leaves out variants of an index that another one has replaced`() async throws {
+        try await send(["a", "b"], to: cachectl)
+        try await replaceIndex(of: cachectl) { VariantIndex($0.sets[0], generation: $0.generation &+ 1) }
+        let exported = try await cachectl("export", "--archive", path)
+        #expect(exported.errors.hasPrefix("2 entries left out: "), "\(exported.errors)")
+    }
+
+    /// Stores another index of the variants.
+    private func replaceIndex(of shell: Shell, _ change: (VariantIndex) -> VariantIndex) async throws {
+        let cache = try Cache(shell.temporary.store, create: false)
+        let form = try CanonicalForm(of: Request("https://a.example/"), rules: cache.rules)
+        let stored = try #require(try cache.findOnDisk(form.key, request: form.bytes))
+        let index = change(try #require(VariantIndex(stored)))
+        cache.store(
+            CacheEntry(
+                key: form.key, request: form.bytes, url: "https://a.example/", method: "GET",
+                stored: index.stored(at: .now, kind: .private)))
+        await cache.flush()
+    }
+
+    @Test func `a second import repairs an index that was lost behind its variants`() async throws {
+        try await send(["a", "b"], to: cachectl)
+        try await send(["c"], to: other, vary: "X-Group")
+        _ = try await archive()
+        #expect(try await other("import", path).text == "stored 2 entries\n")
+        // As after a crash: the index of before, and the variants.
+        try await replaceIndex(of: other) { VariantIndex($0.sets[1], generation: $0.generation) }
+        let lost = try await other("send", "https://a.example/", "-H", "User-Agent: a", "--policy", "cacheOnly")
+        #expect(lost.text != "a")
+        #expect(try await other("import", path).text == "stored 0 entries, 2 left out\n")
+        for kind in ["a", "b"] {
+            let sent = try await other(
+                "send", "https://a.example/", "-H", "User-Agent: \(kind)", "--policy", "cacheOnly")
+            #expect(sent.text == kind, "\(sent.errors)")
+        }
     }
 
     @Test func `leaves out entries whose keys need the secret of the other store`() async throws {

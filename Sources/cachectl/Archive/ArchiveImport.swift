@@ -35,7 +35,7 @@ struct ArchiveImport {
     /// - Returns: Whether it was stored.
     private func store(_ entry: ArchivedEntry, _ line: Data) async throws -> Bool {
         let place = try cache.place(for: entry, of: header.secret)
-        var writer = try place.map { place throws(CacheError) in try cache.bodyWriter(at: place) }
+        var writer = try place.flatMap { place throws(CacheError) in try cache.bodyWriter(at: place) }
         do {
             try await reader.readBody(entry.bodySize, of: line) { piece in
                 if try await writer?.appendIfItFits(piece) == false { writer = nil }
@@ -44,7 +44,11 @@ struct ArchiveImport {
             try? await writer?.abandon(keepingPartial: false)
             throw error
         }
-        guard let place, let writer else { return false }
+        guard let place else { return false }
+        guard let writer else {
+            cache.repairIndex(at: place)
+            return false
+        }
         return try await cache.finish(writer, at: place)
     }
 

@@ -12,6 +12,8 @@ package struct ArchivePlace: Sendable {
     fileprivate var entry: CacheEntry
     /// The index of the variants, if the response needs another one than the cache has.
     fileprivate var index: CacheEntry?
+    /// Whether the cache has the response, and needs only the index.
+    fileprivate var isStored = false
 }
 
 // MARK: Copying into an archive
@@ -21,11 +23,12 @@ extension Cache {
     package var secretID: String { rules.digest(of: "diamond archive".utf8) }
 
     /// Returns the response of a listed entry, in clear; `nil` if it is a part, gone or damaged, if it cannot be opened,
-    /// or if it is sealed and has tags: a sealed store has only their digests.
+    /// if it is a variant that no request can select any more, or if it is sealed and has tags: a sealed store has only
+    /// their digests.
     package func archived(_ listing: CacheListing) throws(CacheError) -> ArchivedResponse? {
         guard !listing.isPartial,
             let record = try storage.records(under: listing.key, bodyLimit: 0).first(where: { $0.key == listing.key }),
-            let request = storage.coding.request(of: record),
+            let request = storage.coding.request(of: record), try canBeSelected(request.form),
             let body = try archiveReader(of: listing.key, request: request.form),
             let names = names(of: record, request, body.stored.headers)
         else { return nil }
@@ -49,6 +52,15 @@ extension Cache {
         known.formUnion([variants, CacheEntry.name(ofAllLike: request.url)])
         let found = known.filter { stored.contains(sealing.tag($0)) }
         return found.count == stored.count ? found.filter { $0 != variants } : nil
+    }
+
+    /// Whether requests can select the response with a canonical form. A variant needs the index that has its
+    /// generation: another response may have superseded the variants of an older one.
+    private func canBeSelected(_ form: [UInt8]) throws(CacheError) -> Bool {
+        let request = Array(ArchivedEntry.request(in: Data(form)))
+        guard request.count < form.count else { return true }
+        let stored = try archiveReader(of: RequestKey(of: request), request: request)?.stored
+        return stored.flatMap { VariantIndex($0) }.map { form.starts(with: request + $0.firstLine) } ?? false
     }
 
     /// Returns a reader of the stored body. Unlike ``bodyReader(_:request:url:)``, it asks a server.
@@ -80,8 +92,10 @@ extension Cache {
             .adding(fields).adding(variant: selection)
         let form = request + index.lines(of: selection)
         let variantKey = RequestKey(of: form)
-        guard archived.isNewer(than: try archiveReader(of: variantKey, request: form)?.stored) else { return nil }
-        var place = ArchivePlace(entry: entry(archived, variantKey, form))
+        let isNewer = archived.isNewer(than: try archiveReader(of: variantKey, request: form)?.stored)
+        // A program that dies during an import can leave a variant on disk without its fields in the index.
+        guard isNewer || oldIndex?.sets.contains(fields) == false else { return nil }
+        var place = ArchivePlace(entry: entry(archived, variantKey, form), isStored: !isNewer)
         place.entry.requestKey = key
         if index != oldIndex {
             place.index = entry(archived, key, request)
@@ -96,10 +110,19 @@ extension Cache {
             stored: archived.stored, tags: Tags(archived.names))
     }
 
-    /// Returns a writer of the body of an archived response. Nothing can be found before
-    /// ``finish(_:at:)``.
-    package func bodyWriter(at place: ArchivePlace) throws(CacheError) -> BodyWriter {
-        try bodyWriter(for: place.entry)
+    /// Returns a writer of the body of an archived response; `nil` if the cache has the response. Nothing can be found
+    /// before ``finish(_:at:)``.
+    package func bodyWriter(at place: ArchivePlace) throws(CacheError) -> BodyWriter? {
+        guard !place.isStored else { return nil }
+        var entry = place.entry
+        // The checksum follows the body. Until then, the bytes on disk must not answer ranges, nor be continued.
+        entry.stored = entry.stored.withoutValidators
+        return try bodyWriter(for: entry)
+    }
+
+    /// Stores the index of an archived variant that the cache has, if the index does not have its fields.
+    package func repairIndex(at place: ArchivePlace) {
+        if place.isStored, let index = place.index { store(index) }
     }
 
     /// Makes a written body the entry of its key, with the times of the archive.
@@ -121,5 +144,18 @@ extension Cache {
 extension ArchivedEntry {
     fileprivate func isNewer(than known: StoredResponse?) -> Bool {
         known.map { $0.storedAt.rawValue < storedAt } ?? true
+    }
+}
+
+extension StoredResponse {
+    /// The response without the fields that a part of it needs (RFC 9110 section 8.8).
+    fileprivate var withoutValidators: StoredResponse {
+        var response = self
+        var headers = headers
+        headers[.eTag] = nil
+        headers[.lastModified] = nil
+        response.headerBlock = HeaderBlock.bytes(of: headers)
+        response.flags.remove(.hasValidator)
+        return response
     }
 }

@@ -68,9 +68,10 @@ struct VariantIndex: Equatable, Sendable {
     }
 
     /// Returns the lines of a variant: they follow the canonical form of the request.
-    func lines(of selection: VariantSelection) -> [UInt8] {
-        Array("variants \(String(generation, radix: 16))\n".utf8) + selection.lines
-    }
+    func lines(of selection: VariantSelection) -> [UInt8] { firstLine + selection.lines }
+
+    /// The line with the generation, which all variants of the index have.
+    var firstLine: [UInt8] { Array("variants \(String(generation, radix: 16))\n".utf8) }
 }
 
 // MARK: Stored form
