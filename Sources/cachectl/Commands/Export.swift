@@ -52,11 +52,15 @@ struct Export: ParsableCommand {
         let count = try archive.map { try write(cache, to: $0) } ?? print(cache)
         if let archive { show(count, in: archive) }
         if count.leftOut > 0 {
-            let tags = archive == nil ? "" : ", or are sealed and have tags"
-            Output.note("\(Quantity.entries(count.leftOut)) left out: parts, or they cannot be read\(tags)")
+            let others = archive == nil ? "" : ", are superseded variants, or are sealed and have tags"
+            Output.note("\(Quantity.entries(count.leftOut)) left out: parts, or they cannot be read\(others)")
         }
         if count.hasLocked { try store.refuseLockedEntries(in: cache) }
     }
+
+    private static let pageSize = 1000
+    /// A sealed store opens all its entries for each page in the order of URLs.
+    private static let sealedPageSize = 1_000_000
 
     private struct Count {
         var exported = 0
@@ -77,16 +81,18 @@ struct Export: ParsableCommand {
         let total = filter.isEmpty && host == nil ? (try? cache.totals())?.entries : nil
         let progress = Progress("entries", of: total, isQuiet: quiet || store.json, endsAtSignal: archive == nil)
         defer { progress.end() }
+        let limit = try cache.keyIDs().isEmpty ? Self.pageSize : Self.sealedPageSize
         while true {
+            // A response that is confirmed meanwhile keeps its place in the order of URLs.
             let page = try filter.list(
-                host.map { [.host($0)] } ?? [], in: cache, by: .newest, after: cursor, limit: 1000, at: now)
+                host.map { [.host($0)] } ?? [], in: cache, by: .url, after: cursor, limit: limit, at: now)
             guard let last = page.last else { return count }
             for listing in page {
                 count.hasLocked = count.hasLocked || listing.isLocked
                 if try export(listing) { count.exported += 1 } else { count.leftOut += 1 }
                 Progress.update(count.exported)
             }
-            cursor = CacheCursor(after: last, by: .newest)
+            cursor = CacheCursor(after: last, by: .url)
         }
     }
 

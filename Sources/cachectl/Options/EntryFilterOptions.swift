@@ -52,7 +52,7 @@ struct EntryFilterOptions: ParsableArguments {
         var found: [CacheListing] = []
         var cursor = cursor
         while found.count < limit {
-            let page = try cache.list(all, by: order, after: cursor, limit: 1000)
+            let page = try cache.list(all, by: order, after: cursor, limit: max(limit, 1000))
             guard let last = page.last else { break }
             found += page.filter { includes($0, at: now) }
             cursor = CacheCursor(after: last, by: order)

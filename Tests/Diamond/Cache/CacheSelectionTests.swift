@@ -128,6 +128,26 @@ import Testing
         #expect(try cache.count(.tag("cities")) == 3)
     }
 
+    @Test(arguments: [false, true])
+    func `pages in the order of URLs have every entry, also one that is confirmed between them`(
+        isSealed: Bool
+    ) async throws {
+        let (cache, entries) = try await filled(sealed: isSealed)
+        var keys: [RequestKey] = []
+        var cursor: CacheCursor?
+        while let listing = try cache.list(by: .url, after: cursor, limit: 1).first {
+            keys.append(listing.key)
+            cursor = CacheCursor(after: listing, by: .url)
+            for entry in entries {
+                var confirmed = entry
+                confirmed.stored.storedAt = WallTime(rawValue: Int64(10_000 * keys.count))
+                cache.confirm(confirmed, replacing: try #require(cache.find(entry.key, request: entry.request)))
+            }
+            await cache.flush()
+        }
+        #expect(Set(keys) == Set(entries.map(\.key)) && keys.count == entries.count)
+    }
+
     @Test func `a purge may select far more entries than one transaction handles`() async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         for index in 0..<700 { cache.store(try .stub("\(index)", tags: index % 7 == 0 ? [] : ["a"])) }
