@@ -14,6 +14,9 @@ struct ArchiveHeader: Codable {
 
         /// The command that reads it.
         var command: String { self == .cache ? "cachectl import" : "cachectl queue import" }
+        /// The number of bytes of the longest line. The headers of an entry take the most of it. The line of a job has
+        /// the body of its request, and any length.
+        var longestLine: Int { self == .cache ? 16 << 20 : .max }
     }
 
     private var format = "diamond-archive"

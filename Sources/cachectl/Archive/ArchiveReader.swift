@@ -3,11 +3,10 @@ import Crypto
 import Diamond
 import Foundation
 
-/// Reads an archive from a file or a pipe, and verifies it. It has at most a piece of a body, and a line, in memory.
+/// Reads an archive from a file or a pipe, and verifies it. It has at most a piece of a body, and a line
+/// (``ArchiveHeader/Kind/longestLine``), in memory.
 final class ArchiveReader {
     private static let pieceSize = 128 << 10
-    /// The longest line, of which an entry's headers take the most.
-    private static let longestLine = 16 << 20
 
     /// The name of the file for messages.
     let name: String
@@ -17,6 +16,7 @@ final class ArchiveReader {
     /// The position of the next byte.
     private var offset = 0
     private var count = 0
+    private var longestLine = ArchiveHeader.Kind.cache.longestLine
 
     /// - Parameter path: A path, or `-` for standard input.
     /// - Throws: Exit code 64 if the file cannot be opened.
@@ -45,6 +45,7 @@ final class ArchiveReader {
         guard header.kind == kind else {
             throw ArchiveProblem(message: "it is for '\(header.kind.command)'", isMisplaced: true)
         }
+        longestLine = kind.longestLine
         return header
     }
 
@@ -95,12 +96,13 @@ final class ArchiveReader {
     }
 
     private func line() throws -> Data {
-        var searched = 0
+        let start = offset
+        var line = Data()
         while true {
-            let rest = buffer.dropFirst(searched)
-            if let end = rest.firstIndex(of: 0x0A) { return take(end - buffer.startIndex + 1) }
-            searched = buffer.count
-            guard searched < Self.longestLine else { throw damage("a line is too long", at: offset) }
+            let end = buffer.firstIndex(of: 0x0A)
+            line.append(take(end.map { $0 - buffer.startIndex + 1 } ?? buffer.count))
+            guard line.count <= longestLine else { throw damage("a line is too long", at: start) }
+            if end != nil { return line }
             try fillOrThrow()
         }
     }

@@ -1,15 +1,18 @@
 #if Tools
 import Crypto
 import Diamond
+import DiamondSQLite
 import Foundation
 
 /// Writes an archive into a temporary file next to its path. ``finish()`` gives it its name. Only the owner can read it.
 ///
-/// The temporary file is removed if the writer is released before, and by SIGINT, SIGTERM and SIGHUP.
+/// The temporary file is removed if the writer is released before, and by SIGINT, SIGTERM and SIGHUP. Devices, pipes,
+/// links and directories are refused: the file would replace them.
 final class ArchiveWriter {
     private let path: String
     private let temporaryPath: String
     private let file: FileHandle
+    private let longestLine: Int
     private let interruptions: [Interruption]
     private var hash = SHA256()
     private var size: UInt64 = 0
@@ -18,20 +21,20 @@ final class ArchiveWriter {
 
     /// - Throws: Exit code 74 if the file cannot be created.
     init(_ path: String, _ header: ArchiveHeader) throws {
-        var name = Array("\(path).XXXXXX".utf8CString)
-        // Creates the file with mode 0600.
-        let descriptor = mkstemp(&name)
-        guard descriptor >= 0 else { throw Self.failure(path, String(cString: strerror(errno))) }
-        let temporaryPath = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard Self.isReplaceable(path) else { throw Self.failure(path, "it is not a regular file") }
+        let temporaryPath = "\(path).\(UUID().uuidString.prefix(8))"
         self.path = path
         self.temporaryPath = temporaryPath
-        file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        interruptions = [SIGINT, SIGTERM, SIGHUP].map { number in
-            Interruption(at: [number]) {
-                unlink(temporaryPath)
-                Progress.endProgram(by: number)
-            }
+        longestLine = header.kind.longestLine
+        // Held while the file is created, so that a signal ends the program before, or removes the file after.
+        let creation = Guarded(())
+        interruptions = Self.interruptions(removing: temporaryPath, after: creation)
+        let created = creation.withLock { _ in Self.create(temporaryPath) }
+        guard created.descriptor >= 0 else {
+            for interruption in interruptions { interruption.end() }
+            throw Self.failure(path, String(cString: strerror(created.error)))
         }
+        file = FileHandle(fileDescriptor: created.descriptor, closeOnDealloc: true)
         try write(Self.line(header))
     }
 
@@ -41,6 +44,31 @@ final class ArchiveWriter {
         for interruption in interruptions { interruption.end() }
     }
 
+    /// Whether there is no file, or a regular one.
+    private static func isReplaceable(_ path: String) -> Bool {
+        let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        return type == nil || type == .typeRegular
+    }
+
+    private static func interruptions(removing path: String, after creation: Guarded<Void>) -> [Interruption] {
+        [SIGINT, SIGTERM, SIGHUP].map { number in
+            Interruption(at: [number]) {
+                creation.withLock { _ in
+                    unlink(path)
+                    Progress.endProgram(by: number)
+                }
+            }
+        }
+    }
+
+    /// Creates a file that only the owner can read.
+    private static func create(_ path: String) -> (descriptor: Int32, error: Int32) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        return (descriptor, errno)
+    }
+
+    // MARK: Entries
+
     /// Adds an entry that has no body.
     func add(_ entry: some Encodable) throws {
         try write(Self.line(entry))
@@ -49,11 +77,13 @@ final class ArchiveWriter {
 
     /// Adds a response.
     ///
-    /// - Returns: Whether its body could be read. Otherwise nothing is added.
+    /// - Returns: Whether its body could be read, and its line is not too long for a reader. Otherwise nothing is added.
     func add(_ response: ArchivedResponse) throws -> Bool {
+        let line = Self.line(response.entry)
+        guard line.count <= longestLine else { return false }
         let (hash, size) = (hash, size)
         do {
-            try writeWhole(response)
+            try writeWhole(line, response.body)
             count += 1
             return true
         } catch is CacheError {
@@ -64,9 +94,8 @@ final class ArchiveWriter {
         }
     }
 
-    private func writeWhole(_ response: ArchivedResponse) throws {
-        var (body, checksum) = (response.body, SHA256())
-        let line = Self.line(response.entry)
+    private func writeWhole(_ line: Data, _ body: BodyReader) throws {
+        var (body, checksum) = (body, SHA256())
         checksum.update(data: line)
         try write(line)
         while let piece = try body.next() {
