@@ -1,6 +1,7 @@
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Diamond
@@ -148,7 +149,7 @@ import Testing
         #expect(try await other("queue", "import", path, "--dry-run").text == "would import 4 jobs\n")
         #expect(try await other("queue", "import", path).text == "imported 4 jobs\n")
         #expect(try other.queue().jobs().map(\.url) == cachectl.queue().jobs().map(\.url))
-        try await other.attempt(.done(status: 200), of: 2)
+        try await other.attempt(.answered(status: 200), of: 2)
         let again = try await other("queue", "import", path)
         #expect(again.text == "imported 0 jobs; 4 not added: the queue has them\n", "\(again.errors)")
         #expect(try await cachectl("queue", "import", path).text.hasPrefix("imported 0 jobs"))
@@ -157,6 +158,49 @@ import Testing
         _ = try await third("queue", "add", "https://a.example/1")
         #expect(try await third("queue", "import", path).text == "imported 3 jobs; 1 not added: the queue has them\n")
         #expect(try Data(contentsOf: URL(filePath: path)) == data)
+    }
+
+    @Test func `an archive has jobs of any size`() async throws {
+        var upload = Request("https://a.example/photo", method: .put, body: .bytes(Data(repeating: 7, count: 13 << 20)))
+        upload.replay = .durable
+        try await cachectl.queue().enqueue(upload)
+        let folder = TemporaryFolder()
+        let (path, data) = try await archive(folder)
+        #expect(data.count > 16 << 20)
+        #expect(try await other("queue", "import", path).text == "imported 1 job\n")
+        #expect(try other.queue().request(of: 1)?.body == upload.body)
+        #expect(try await other("queue", "import", path).text.hasPrefix("imported 0 jobs"))
+    }
+
+    @Test func `jobs with one key are the same only with one method, URL and identity`() async throws {
+        func job(_ url: String, _ method: HTTPRequest.Method = .post, identity: String? = nil) -> Request {
+            var request = Request(url, method: method, headers: [.idempotencyKey: "1"])
+            request.identity = identity
+            request.replay = .durable
+            return request
+        }
+        let order = job("https://a.example/orders")
+        try await other.queue().enqueue([order, job("https://a.example/orders", identity: "anna")])
+        try await cachectl.queue().enqueue([
+            order, job("https://a.example/payments"), job("https://a.example/orders", .patch),
+            job("https://a.example/orders", identity: "berta"), job("https://a.example/orders", identity: "anna"),
+        ])
+        let folder = TemporaryFolder()
+        let path = try await archive(folder).path
+        #expect(try await other("queue", "import", path).text == "imported 3 jobs; 2 not added: the queue has them\n")
+        #expect(try await other("queue", "import", path).text == "imported 0 jobs; 5 not added: the queue has them\n")
+        #expect(try other.queue().counts()[.ready] == 5)
+    }
+
+    @Test func `without a queue, an archive stays as it is`() async throws {
+        try await cachectl.store([StoredEntry(url: "https://a.example/")])
+        let folder = TemporaryFolder()
+        let path = try folder.file("jobs.archive", Data("old".utf8)).path
+        let exported = try await cachectl("queue", "export", "--archive", path)
+        #expect(exported.status == 4 && exported.errors.contains("there is no queue in "), "\(exported.errors)")
+        #expect(folder.names == ["jobs.archive"])
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("old".utf8))
+        #expect(try await cachectl("queue", "export").status == 0)
     }
 
     @Test func `of an archive that is truncated or altered, no job is imported`() async throws {

@@ -1,33 +1,39 @@
 #if Tools
+import Crypto
 import Diamond
 import Foundation
 
-/// The jobs of a queue, by what stays when an archive is imported. They tell which jobs the queue has already.
+/// The jobs of a queue that the copies of an archive may be. They tell which copies the queue has already.
 ///
-/// Two jobs are the same if they have one `Idempotency-Key`. Without a key, they are the same if their requests are
-/// equal, and they expire within the same minute: clocks differ.
+/// Two jobs are the same if they have one method, URL, identity and `Idempotency-Key`. Without a key, they are the same
+/// if their requests are equal, and they expire within the same minute: clocks differ. Of requests, only digests are
+/// kept.
 struct ImportedJobs {
     private static let tolerance: TimeInterval = 60
 
-    private var keys: Set<String> = []
-    /// The times of expiry of the jobs without a key.
-    private var expiries: [Request: [Date]] = [:]
+    private let copies: [(copy: ReplayCopy, subject: Subject?)]
+    /// The subjects with a key that the queue has.
+    private var known: Set<Subject> = []
+    /// The times of expiry of the jobs without a key, by the digests of their requests.
+    private var expiries: [SHA256.Digest: [Date]] = [:]
 
-    init(in queue: ReplayQueue) throws(ReplayError) {
+    init(like copies: [ReplayCopy], in queue: ReplayQueue) throws(ReplayError) {
+        self.copies = copies.map { ($0, Subject($0.request)) }
+        let subjects = Set(self.copies.compactMap(\.subject))
         var last: ReplayJob.ID = 0
         while true {
             let page = try queue.jobs(ReplayFilter(includesSignedOut: true), after: last, limit: 1000)
             guard let end = page.last else { return }
-            for job in page { try add(job, of: queue) }
+            for job in page where subjects.contains(Subject(job)) { try add(job, of: queue) }
             last = end.id
         }
     }
 
     private mutating func add(_ job: ReplayJob, of queue: ReplayQueue) throws(ReplayError) {
-        if let key = job.idempotencyKey { return _ = keys.insert(key) }
+        guard job.idempotencyKey == nil else { return _ = known.insert(Subject(job)) }
         do throws(ReplayError) {
-            guard let request = try queue.request(of: job.id) else { return }
-            expiries[request, default: []].append(job.expiresAt ?? .distantFuture)
+            guard let digest = try queue.request(of: job.id).flatMap(Self.digest(of:)) else { return }
+            expiries[digest, default: []].append(job.expiresAt ?? .distantFuture)
         } catch {
             // A damaged job is the same as none.
             guard error.code == .badRequest else { throw error }
@@ -35,15 +41,48 @@ struct ImportedJobs {
     }
 
     /// Returns the jobs that the queue does not have. Of several that are the same, it may have some.
-    func missing(among copies: [ReplayCopy]) -> [ReplayCopy] {
+    func missing() -> [ReplayCopy] {
         var expiries = expiries
-        return copies.filter { copy in
-            if let key = copy.request.headers[.idempotencyKey] { return !keys.contains(key) }
+        return copies.compactMap { copy, subject in
+            // The queue refuses a request without a subject, and says why.
+            guard let subject else { return copy }
+            guard subject.key == nil else { return known.contains(subject) ? nil : copy }
+            guard let digest = Self.digest(of: copy.request) else { return copy }
             let expiry = copy.expiresAt ?? .distantFuture
-            let number = expiries[copy.request]?.firstIndex { abs($0.timeIntervalSince(expiry)) < Self.tolerance }
-            if let number { expiries[copy.request]?.remove(at: number) }
-            return number == nil
+            let number = expiries[digest]?.firstIndex { abs($0.timeIntervalSince(expiry)) < Self.tolerance }
+            if let number { expiries[digest]?.remove(at: number) }
+            return number == nil ? copy : nil
         }
+    }
+
+    /// Returns the digest that equal requests have; `nil` for a request that cannot be stored.
+    private static func digest(of request: Request) -> SHA256.Digest? {
+        (try? request.json()).map { SHA256.hash(data: $0) }
+    }
+}
+
+/// The values that a queue lists of a job, and that tell most jobs apart.
+private struct Subject: Hashable {
+    let method: String
+    let url: String
+    /// Bytes, because texts with different bytes can be equal.
+    let identity: [UInt8]?
+    let key: [UInt8]?
+
+    init(_ job: ReplayJob) {
+        method = job.method
+        url = job.url
+        identity = job.identity.map { Array($0.utf8) }
+        key = job.idempotencyKey.map { Array($0.utf8) }
+    }
+
+    /// Returns `nil` for a request that no queue accepts.
+    init?(_ request: Request) {
+        guard let draft = try? ReplayDraft(request) else { return nil }
+        method = draft.method
+        url = draft.url
+        identity = draft.identity.map { Array($0.utf8) }
+        key = request.headers[.idempotencyKey].map { Array($0.utf8) }
     }
 }
 #endif

@@ -10,7 +10,8 @@ struct QueueExport: AsyncParsableCommand {
             Prints the names of secrets, not their values.
 
             --archive writes the same lines into a file, with a checksum, for 'cachectl queue import'. Only its owner \
-            can read it. It replaces an older file when it is complete. Leaves out jobs whose requests cannot be read.
+            can read it. It replaces an older file when it is complete. Leaves out jobs whose requests cannot be read. \
+            Without a queue, it writes nothing, and fails.
 
             EXAMPLE
               cachectl queue export --app com.example.app > jobs.jsonl
@@ -31,7 +32,8 @@ struct QueueExport: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let queue = try await place.findQueue()
+        // A store without a queue may be the wrong one: an empty archive must not replace a good one.
+        let queue = archive == nil ? try await place.findQueue() : try await place.openQueue()
         let writer = try archive.map { try ArchiveWriter($0, ArchiveHeader(.queue)) }
         let unreadable = try queue.map { try export($0, to: writer) } ?? 0
         if let writer, let archive {

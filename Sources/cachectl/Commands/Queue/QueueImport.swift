@@ -13,8 +13,9 @@ struct QueueImport: AsyncParsableCommand {
             a line with a secret. The shortest line is {"request": {…}}.
 
             Of an archive, adds jobs only if all checksums match, and leaves out those that the queue has: those with \
-            the same Idempotency-Key, or with an equal request and the same expiry. So a second import adds none, \
-            unless the queue has deleted some meanwhile, as it deletes jobs a day after they are done.
+            the same method, URL, identity and Idempotency-Key, or, without a key, with an equal request and the same \
+            expiry. So a second import adds none, unless the queue has deleted some meanwhile, as it deletes jobs a \
+            day after they are done. Two imports at the same time can add jobs twice: run one after the other.
 
             EXAMPLE
               cachectl queue import jobs.jsonl --store /tmp/store
@@ -51,7 +52,7 @@ struct QueueImport: AsyncParsableCommand {
 
     private func missing(among copies: [ReplayCopy]) async throws -> [ReplayCopy] {
         do {
-            return try ImportedJobs(in: try await place.openQueue()).missing(among: copies)
+            return try ImportedJobs(like: copies, in: try await place.openQueue()).missing()
         } catch let error as ReplayError where error.code == .noStore {
             return copies
         }
