@@ -56,7 +56,9 @@ extension Pipeline {
         let origin = known?.permitScope.origin ?? environment.origin(of: request)
         let subject = ActivitySubject(lane: request.lane, origin: origin, tags: request.tags)
         return activity.begin(kind, for: subject, of: parent) {
-            ActivityRequest(method: request.method) { [environment] in environment.printableURL(of: request) }
+            // An observer may keep the event: it must not keep the body, nor what the environment refers to.
+            let (shown, baseURL, rules) = (request.withoutBody, environment.baseURL, environment.rules)
+            return ActivityRequest(method: request.method) { shown.printableURL(within: baseURL, rules) }
         }
     }
 }
@@ -66,11 +68,23 @@ extension Environment {
     fileprivate func origin(of request: Request) -> String {
         (try? RequestURL(parsing: resolvedURL(of: request))).map { String(decoding: $0.origin, as: UTF8.self) } ?? ""
     }
+}
 
-    /// Returns the URL of a request for messages, with its secrets masked.
-    fileprivate func printableURL(of request: Request) -> String {
-        guard let url = try? resolvedURL(of: request) else { return RequestURL.masked(Array(request.url.utf8)) }
-        var request = request
+extension Request {
+    /// The request without its body, and without parameters that are sent in it. Its URL is the same.
+    fileprivate var withoutBody: Request {
+        var request = self
+        // With a body, they are sent in the query by default.
+        request.destination = effectiveDestination
+        request.body = nil
+        if request.destination != .query { request.parameters = [:] }
+        return request
+    }
+
+    /// Returns the URL for messages, with its secrets masked.
+    fileprivate func printableURL(within baseURL: String?, _ rules: KeyRules) -> String {
+        guard let url = try? resolvedURL(within: baseURL) else { return RequestURL.masked(Array(self.url.utf8)) }
+        var request = self
         request.url = url
         return (try? WireRequest(request))?.printableURL(rules) ?? RequestURL.masked(Array(url.utf8))
     }

@@ -264,6 +264,55 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
+    /// Begins and ends the interval of an upload, and releases its body.
+    private func countUpload(by engine: Engine, onRelease: @escaping @Sendable () -> Void) {
+        let length = 1 << 20
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 16)
+        bytes.initializeMemory(as: UInt8.self, repeating: 7, count: length)
+        let body = Data(
+            bytesNoCopy: bytes, count: length,
+            deallocator: .custom { bytes, _ in
+                bytes.deallocate()
+                onRelease()
+            })
+        let request = Request("http://h/upload", method: .post, body: .bytes(body))
+        engine.pipeline.begin(.request, for: request).end()
+    }
+
+    @Test func `an event that an observer keeps does not keep the body of its request`() {
+        let intervals = Guarded<[ActivityInterval]>([])
+        let isReleased = Guarded(false)
+        let engine = engine(StubTransport())
+        let observation = engine.activity.observe { event in
+            if case .ended(let interval, _) = event { intervals.withLock { $0.append(interval) } }
+        }
+        countUpload(by: engine) { isReleased.withLock { $0 = true } }
+        #expect(isReleased.withLock { $0 })
+        #expect(intervals.withLock { $0.map(\.url) } == ["http://h/upload"])
+        withExtendedLifetime(observation) {}
+    }
+
+    private static let placements: [(ParameterDestination, RequestBody?, String)] = [
+        (.automatic, nil, "http://h/"), (.automatic, .bytes(Data("body".utf8)), "http://h/?b=1"),
+        (.form, nil, "http://h/"),
+        (.json, nil, "http://h/"), (.query, nil, "http://h/?b=1"), (.query, .bytes(Data("body".utf8)), "http://h/?b=1"),
+    ]
+
+    @Test(arguments: placements) func `an engine's activity reports the parameters that are in the query`(
+        destination: ParameterDestination, body: RequestBody?, url: String
+    ) {
+        let urls = Guarded<[String]>([])
+        let engine = engine(StubTransport())
+        let observation = engine.activity.observe { event in
+            if case .began(let interval) = event { urls.withLock { $0.append(interval.url) } }
+        }
+        var request = Request("http://h/", method: .post, parameters: ["b": 1], body: body)
+        request.destination = destination
+        engine.pipeline.begin(.request, for: request).end()
+        #expect(urls.withLock { $0 } == [url])
+        withExtendedLifetime(observation) {}
+    }
+
     @Test func `an engine's observers receive events that occur while the cache is opened`() throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data(repeating: 7, count: 10_000).write(to: URL(filePath: temporary.store.cachePath))
