@@ -58,18 +58,16 @@ final class EventFile: ActivityObserver {
     private func write() {
         let (events, dropped) = buffer.withLock { $0.take() }
         guard let first = events.first else { return buffer.withLock { $0.drop(dropped) } }
-        var lines: [UInt8] = []
+        var lines: [[UInt8]] = []
         if dropped > 0 {
             let kind = JSONValue(RecordedEvent.Kind.dropped.rawValue)
-            lines += line(of: ["kind": kind, "count": JSONValue(dropped)], at: first.time)
+            lines.append(line(of: ["kind": kind, "count": JSONValue(dropped)], at: first.time))
         }
-        for event in events { lines += line(of: members(of: event), at: event.time) }
-        let written = (try? append(lines)) ?? 0
-        guard written < lines.count else { return }
-        let lost = lines[written...].count { $0 == UInt8(ascii: "\n") }
+        lines += events.map { line(of: members(of: $0), at: $0.time) }
+        let written = append(lines)
         // If nothing was written, nothing says how many were dropped before.
         let untold = dropped > 0 && written == 0 ? dropped - 1 : 0
-        buffer.withLock { $0.drop(lost + untold) }
+        buffer.withLock { $0.drop(lines.count - written + untold) }
     }
 
     private func members(of received: EventBuffer.Received) -> [String: JSONValue] {
@@ -87,22 +85,61 @@ final class EventFile: ActivityObserver {
         return text + [UInt8(ascii: "\n")]
     }
 
+    /// Appends lines in pieces that fit into a file, without lines that are longer than a file.
+    ///
+    /// - Returns: the number of lines that were written. After a failure no further ones are.
+    private func append(_ lines: [[UInt8]]) -> Int {
+        let lines = lines.filter { $0.count < limit }
+        var written = 0
+        while written < lines.count {
+            let piece = piece(of: lines[written...])
+            let count = (try? append(piece: Array(piece.joined()))) ?? 0
+            written += count
+            guard count == piece.count else { break }
+        }
+        return written
+    }
+
+    /// The first lines, as many as fit into a file with the end of a torn line.
+    private func piece(of lines: ArraySlice<[UInt8]>) -> ArraySlice<[UInt8]> {
+        var size = 1
+        return lines.prefix { line in
+            size += line.count
+            return size <= limit
+        }
+    }
+
     /// Appends whole lines, with the right to do so for this process alone.
     ///
-    /// - Returns: the number of bytes of the lines that were written.
-    private func append(_ lines: [UInt8]) throws(SQLiteError) -> Int {
+    /// - Returns: the number of lines that were written.
+    private func append(piece: [UInt8]) throws(SQLiteError) -> Int {
         let lock = try FileLock(store.eventLockPath, timeout: Self.lockTimeout)
         defer { withExtendedLifetime(lock) {} }
-        try rotate(before: lines.count)
-        let descriptor = try PrivateFile.open(store.eventPath, access: O_CREAT | O_WRONLY | O_APPEND)
+        try rotate(before: piece.count + 1)
+        let descriptor = try PrivateFile.open(store.eventPath, access: O_CREAT | O_RDWR | O_APPEND)
         defer { close(descriptor) }
         let size = PartFile.size(of: descriptor)
-        let count = Foundation.write(descriptor, lines, lines.count)
-        guard count < lines.count else { return count }
-        // On a full disk the last line may be incomplete.
-        let whole = (lines.prefix(max(0, count)).lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
+        // A process that was killed while it wrote has left a line without an end.
+        let end = Self.isTorn(descriptor, size: size) ? [UInt8(ascii: "\n")] : []
+        let whole = Self.write(end + piece, to: descriptor, size: size)
+        return max(0, whole.count { $0 == UInt8(ascii: "\n") } - end.count)
+    }
+
+    /// Whether the last line of the file has no end.
+    private static func isTorn(_ descriptor: Int32, size: Int64) -> Bool {
+        var last = UInt8(ascii: "\n")
+        return size > 0 && pread(descriptor, &last, 1, off_t(size) - 1) == 1 && last != UInt8(ascii: "\n")
+    }
+
+    /// Writes lines at the end of a file. On a full disk the last line may be incomplete: it is removed.
+    ///
+    /// - Returns: the whole lines that were written.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32, size: Int64) -> ArraySlice<UInt8> {
+        let count = Foundation.write(descriptor, bytes, bytes.count)
+        guard count < bytes.count else { return bytes[...] }
+        let whole = (bytes.prefix(max(0, count)).lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
         ftruncate(descriptor, off_t(size) + off_t(whole))
-        return whole
+        return bytes[..<whole]
     }
 
     private func rotate(before count: Int) throws(SQLiteError) {

@@ -216,6 +216,39 @@ import Testing
         }
     }
 
+    @Test func `is replaced within a flush that is larger than its limit`() async throws {
+        let file = file(limit: 1000)
+        for count in 0..<100 { file.receive(.evicted(count: count)) }
+        await file.flush()
+        let sizes = [temporary.store.eventPath, temporary.store.olderEventPath].compactMap { PartFile.size(of: $0) }
+        #expect(sizes.count == 2 && sizes.allSatisfy { $0 <= 1000 })
+        let counts = EventFileReader.last(100, in: temporary.directory).compactMap(\.count)
+        #expect(counts.last == 99 && counts == Array((counts.first ?? 0)...99))
+    }
+
+    @Test func `leaves out an event that is larger than its limit, and counts it`() async throws {
+        let file = file(limit: 1000)
+        for reason in ["a", String(repeating: "b", count: 1000), "c"] { file.receive(.cacheFailed(reason: reason)) }
+        await file.flush()
+        file.receive(.stored)
+        await file.flush()
+        let events = EventFileReader.last(100, in: temporary.directory)
+        #expect(events.map(\.kind).filter { $0 != .dropped } == [.failed, .failed, .stored])
+        #expect(events.compactMap(\.reason) == ["a", "c"] && events.compactMap(\.count) == [1])
+    }
+
+    @Test func `has the next event in a line of its own after a process that was killed while it wrote`() async throws {
+        try append(event("one") + "\n" + event("two").prefix(9))
+        for _ in 0..<2 {
+            let file = file()
+            file.receive(.stored)
+            await file.flush()
+        }
+        let kinds = EventFileReader.last(100, in: temporary.directory).map(\.kind.rawValue)
+        #expect(kinds == ["one", "stored", "stored"])
+        #expect(try text().split(separator: "\n", omittingEmptySubsequences: false).count == 5)
+    }
+
     @Test func `says how many events could not be written, when one can`() async throws {
         let file = file()
         try FileManager.default.removeItem(at: temporary.directory)
