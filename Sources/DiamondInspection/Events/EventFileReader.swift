@@ -9,8 +9,11 @@ package struct EventFileReader: Sendable {
     private let store: Store
     /// The file that is being read; `nil` while there is none.
     private var file: FileHandle?
-    /// The beginning of a line whose end is not in the file yet.
-    private var beginning: [UInt8] = []
+    /// The end of the last line that was read. A line without an end is read again: on a full disk its writer removes
+    /// it.
+    private var position: UInt64 = 0
+    /// The error of a file that could not be opened, as of the last read; `nil` if there is none.
+    package private(set) var error: CacheError?
 
     /// Creates a reader of the events from now on. No file has to exist.
     ///
@@ -20,10 +23,11 @@ package struct EventFileReader: Sendable {
     package init(directory: URL, includesEarlier: Bool = false) {
         store = Store(directory: directory)
         if includesEarlier {
-            file = Self.open(store.olderEventPath) ?? Self.open(store.eventPath)
+            file = open(store.olderEventPath) ?? open(store.eventPath)
         } else {
-            file = Self.open(store.eventPath) ?? Self.open(store.olderEventPath)
-            _ = try? file?.seekToEnd()
+            file = open(store.eventPath) ?? open(store.olderEventPath)
+            // Read, because the last line may have no end.
+            _ = rest()
         }
     }
 
@@ -32,7 +36,7 @@ package struct EventFileReader: Sendable {
 
     /// Returns the events since the last call, in the order of the file. Lines that are no events are skipped.
     ///
-    /// Takes time in proportion to their number. A file that cannot be read has no events.
+    /// Takes time in proportion to their number. A file that cannot be read has no events, and ``error`` says why.
     package mutating func read() -> [RecordedEvent] { lines().compactMap { RecordedEvent(line: $0) } }
 
     /// Returns the last events, in the order of the file.
@@ -46,20 +50,21 @@ package struct EventFileReader: Sendable {
     private mutating func lines() -> [ArraySlice<UInt8>] {
         // A file is renamed after its last line: what replaces it is looked up before it is read to its end.
         var lines: [ArraySlice<UInt8>] = []
+        error = nil
         let next = successors()
         lines += rest()
         for successor in next {
             file = successor
-            beginning = []
+            position = 0
             lines += rest()
         }
         return lines
     }
 
     /// Opens the files that follow the current one.
-    private func successors() -> [FileHandle] {
-        guard let newest = Self.open(store.eventPath), !Self.isSame(newest, as: file) else { return [] }
-        guard let older = Self.open(store.olderEventPath), !Self.isSame(older, as: file),
+    private mutating func successors() -> [FileHandle] {
+        guard let newest = open(store.eventPath), !Self.isSame(newest, as: file) else { return [] }
+        guard let older = open(store.olderEventPath), !Self.isSame(older, as: file),
             !Self.isSame(older, as: newest)
         else { return [newest] }
         return [older, newest]
@@ -70,29 +75,31 @@ package struct EventFileReader: Sendable {
         return FileIdentity(of: file.fileDescriptor) == FileIdentity(of: other.fileDescriptor)
     }
 
-    private static func open(_ path: String) -> FileHandle? {
-        (try? PrivateFile.open(path, access: O_RDONLY)).map { FileHandle(fileDescriptor: $0, closeOnDealloc: true) }
+    /// Opens a file; `nil` if there is none, or it cannot be opened.
+    private mutating func open(_ path: String) -> FileHandle? {
+        do throws(SQLiteError) {
+            return FileHandle(fileDescriptor: try PrivateFile.open(path, access: O_RDONLY), closeOnDealloc: true)
+        } catch {
+            var status = stat()
+            let isMissing = lstat(path, &status) != 0 && errno == ENOENT
+            if !isMissing { self.error = CacheError(error) }
+            return nil
+        }
     }
 
     /// Reads the whole lines from the current position to the end.
     private mutating func rest() -> [ArraySlice<UInt8>] {
-        let bytes = beginning + unread()
-        guard let end = bytes.lastIndex(of: UInt8(ascii: "\n")) else {
-            beginning = bytes
-            return []
-        }
-        beginning = Array(bytes[(end + 1)...])
+        let bytes = unread()
+        guard let end = bytes.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        position += UInt64(end) + 1
         return bytes[..<end].split(separator: UInt8(ascii: "\n"))
     }
 
     private mutating func unread() -> [UInt8] {
-        guard let file else { return [] }
-        var size = stat()
-        if fstat(file.fileDescriptor, &size) == 0, UInt64(size.st_size) < (try? file.offset()) ?? 0 {
-            // The file was truncated.
-            try? file.seek(toOffset: 0)
-            beginning = []
-        }
+        guard let file, let size = try? file.seekToEnd() else { return [] }
+        // The file was truncated.
+        if size < position { position = 0 }
+        guard (try? file.seek(toOffset: position)) != nil else { return [] }
         return [UInt8]((try? file.readToEnd()) ?? Data())
     }
 }

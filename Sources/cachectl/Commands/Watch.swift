@@ -46,10 +46,10 @@ struct Watch: AsyncParsableCommand {
     func run() async throws {
         let directory = choice.location.directory
         var reader = EventFileReader(directory: directory, includesEarlier: last != nil)
-        let recorded = selected(reader.read())
+        let recorded = try events(of: &reader)
         Output.note(reader.hasFile ? "watching; Ctrl-C ends" : Self.hint(directory) + "; waiting, Ctrl-C ends")
         show(last.map { recorded.suffix($0.count) } ?? recorded[...])
-        while (try? await Task.sleep(for: Self.interval)) != nil { show(selected(reader.read())[...]) }
+        while (try? await Task.sleep(for: Self.interval)) != nil { show(try events(of: &reader)[...]) }
     }
 
     /// The way to events where no program has recorded any.
@@ -58,8 +58,10 @@ struct Watch: AsyncParsableCommand {
             + "or name another store"
     }
 
-    private func selected(_ events: [RecordedEvent]) -> [RecordedEvent] {
-        events.filter { event in conditions.allSatisfy { $0.holds(for: event) } }
+    private func events(of reader: inout EventFileReader) throws -> [RecordedEvent] {
+        let events = reader.read()
+        if let error = reader.error { throw error }
+        return events.filter { event in conditions.allSatisfy { $0.holds(for: event) } }
     }
 
     private func show(_ events: ArraySlice<RecordedEvent>) {

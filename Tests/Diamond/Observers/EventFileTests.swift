@@ -309,6 +309,34 @@ import Testing
         #expect(reader.read().map(\.kind.rawValue) == ["three"])
     }
 
+    /// The times at which a writer removes the half line that a full disk has left.
+    enum Removal: CaseIterable, Sendable { case beforeRead, beforeAppend }
+
+    @Test(arguments: Removal.allCases, [false, true])
+    func `is read without repetition and gap when a half line is removed`(removal: Removal, isNew: Bool) throws {
+        var reader = EventFileReader(directory: temporary.directory)
+        let whole = event("one") + "\n"
+        try append(whole + event("two").prefix(9))
+        if isNew { reader = EventFileReader(directory: temporary.directory) }
+        #expect(reader.read().map(\.kind.rawValue) == (isNew ? [] : ["one"]))
+        #expect(truncate(temporary.store.eventPath, off_t(whole.utf8.count)) == 0)
+        if removal == .beforeRead { #expect(reader.read().isEmpty) }
+        try append(event("three") + "\n" + event("four") + "\n")
+        #expect(reader.read().map(\.kind.rawValue) == ["three", "four"])
+    }
+
+    @Test func `says why it cannot be read, and nothing if it is missing`() throws {
+        var reader = EventFileReader(directory: temporary.directory)
+        #expect(reader.read().isEmpty && reader.error == nil)
+        try temporary.store.create()
+        try FileManager.default.createSymbolicLink(
+            atPath: temporary.store.eventPath, withDestinationPath: temporary.store.cachePath)
+        #expect(EventFileReader(directory: temporary.directory).error != nil)
+        #expect(reader.read().isEmpty && reader.error?.message.contains("is a symbolic link") == true)
+        try FileManager.default.removeItem(atPath: temporary.store.eventPath)
+        #expect(reader.read().isEmpty && reader.error == nil && !reader.hasFile)
+    }
+
     @Test func `may have lines that are no events, and events of newer versions`() throws {
         try append("\n{\n[]\nnull\n\u{0}\n{\"kind\":1,\"process\":7,\"time\":1}\n")
         try append(#"{"kind":"new","new":[1],"process":7,"status":"x","time":9223372036854775807}"# + "\n")
