@@ -41,6 +41,7 @@ int spawn_child(pid_t *identifier, const char *path, char *const arguments[], ch
     sigaddset(&ignored, SIGINT);
     sigaddset(&ignored, SIGTERM);
     sigaddset(&ignored, SIGHUP);
+    sigaddset(&ignored, SIGTSTP);
     posix_spawnattr_setsigdefault(&attributes, &ignored);
     int result = add(&actions, descriptors);
     if (result == 0) result = posix_spawn(identifier, path, &actions, &attributes, arguments, variables);

@@ -116,6 +116,24 @@ import Testing
         #expect(screens.last?.count == 8 && screens.last?.allSatisfy { $0.count <= 40 } == true)
     }
 
+    @Test func `restores the terminal also if the second Ctrl-C ends it, and while Ctrl-Z stops it`() async throws {
+        try fill()
+        let (begin, end) = ("\u{1B}[?1049h\u{1B}[?25l", "\u{1B}[?25h\u{1B}[?1049l")
+        let shown = try await cachectl.tool().runOnTerminal(["top"], columns: 80) { process, terminal in
+            for stops in 1...2 {
+                await untilTrue { terminal.text.hasSuffix("\u{1B}[J") }
+                process.kill(SIGTSTP)
+                await untilTrue { process.isStopped }
+                await untilTrue { terminal.text.hasSuffix(end) }
+                process.kill(SIGCONT)
+                await untilTrue { terminal.text.split(separator: begin).count == stops + 1 }
+            }
+            for _ in 0..<2 { process.kill(SIGINT) }
+        }
+        #expect([.exited(0), .killed(by: SIGINT)].contains(shown.ending))
+        #expect(shown.text.hasPrefix(begin) && shown.text.hasSuffix(end))
+    }
+
     @Test(arguments: [["--seconds", "0"], ["--seconds", "86401"], ["--seconds", "x"]])
     func `refuses a length of time that it cannot show`(options: [String]) async throws {
         #expect(try await cachectl(["top"] + options).status == 64)

@@ -35,10 +35,7 @@ struct Top: AsyncParsableCommand {
 
     func run() async throws {
         guard !once, !place.json, Screen.isPossible else { return try await printOnce() }
-        let drawing = Task { try await Screen.use { try await redraw() } }
-        let interruption = Interruption { drawing.cancel() }
-        defer { interruption.end() }
-        try await drawing.value
+        try await Screen.use { try await redraw() }
     }
 
     private var view: TopView { TopView(of: place, seconds: seconds.count) }

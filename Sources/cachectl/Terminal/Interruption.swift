@@ -4,8 +4,8 @@ import Foundation
 
 /// Calls a handler at the first SIGINT, SIGTERM or SIGHUP instead of ending the program.
 ///
-/// The second SIGINT or SIGTERM ends the program. A second SIGHUP does not, because shell and kernel both send it when
-/// the terminal closes.
+/// The second SIGINT, SIGTERM or SIGQUIT ends the program. A second SIGHUP does not, because shell and kernel both send
+/// it when the terminal closes. Each SIGTSTP calls the handler, which stops the program.
 struct Interruption {
     private let sources: [(number: Int32, before: Handler?, source: any DispatchSourceSignal)]
 
@@ -15,12 +15,12 @@ struct Interruption {
     init(at signals: [Int32] = [SIGINT, SIGTERM, SIGHUP], _ handle: @escaping @Sendable () -> Void) {
         sources = signals.compactMap { number in
             let before = signal(number, SIG_IGN)
-            // A program started with nohup outlives the terminal.
-            guard number != SIGHUP || !Self.ignores(before) else { return nil }
+            // A program started with nohup outlives the terminal, and one without job control cannot be continued.
+            guard !Self.repeated.contains(number) || !Self.ignores(before) else { return nil }
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 handle()
-                if number != SIGHUP { signal(number, SIG_DFL) }
+                if !Self.repeated.contains(number) { signal(number, SIG_DFL) }
             }
             source.activate()
             return (number, before, source)
@@ -34,6 +34,9 @@ struct Interruption {
             signal(number, before)
         }
     }
+
+    /// The signals that call the handler each time.
+    private static let repeated: Set = [SIGHUP, SIGTSTP]
 
     private typealias Handler = @convention(c) (Int32) -> Void
 
