@@ -6,6 +6,10 @@ import Testing
 
 @testable import Diamond
 
+#if Tools
+@testable import cachectl
+#endif
+
 @Suite("cachectl top", .limit(minutes: 5)) struct TopTests {
     private let cachectl = Shell()
 
@@ -36,6 +40,11 @@ import Testing
             end("http://a/1", 20, #""status":200,"source":"revalidated""#),
             end("http://a/1", 40, #""status":503,"source":"network""#),
             end("http://b/", 1500, #""error":"timedOut""#),
+            // Without a server: served stale, and not sent.
+            #""kind":"hit","url":"http://a/1","source":"stale""#,
+            end("http://a/1", 9000, #""status":200,"source":"stale""#),
+            end("http://b/", 9000, #""error":"noCredential""#),
+            end("http://b/", 9000, #""status":504,"source":"generated""#),
             // Canceled.
             #""kind":"ended","interval":"request","url":"http://b/","milliseconds":5"#,
             // On the wire; ended; and of a process that was killed.
@@ -58,9 +67,9 @@ import Testing
                 queue: 1 waiting
 
                 HOST  REQUESTS  PER S    HITS    P50    P99  FAILED  IN FLIGHT
-                all          5    0.1  66.7 %  20 ms  1.5 s       2          1
-                a            4    0.1  66.7 %  20 ms  40 ms       1          0
-                b            1    0.0       -  1.5 s  1.5 s       1          1
+                all          8    0.1  75.0 %  20 ms  1.5 s       4          1
+                a            5    0.1  75.0 %  20 ms  40 ms       1          0
+                b            3    0.1       -  1.5 s  1.5 s       3          1
 
                 """)
     }
@@ -68,11 +77,11 @@ import Testing
     @Test func `prints an object with --json, of the last seconds`() async throws {
         try fill()
         let top = try #require(try await cachectl.object("top", "--seconds", "50"))
-        #expect(top["seconds"] as? Int == 50 && top["requests"] as? Int == 5 && top["perSecond"] as? Double == 0.1)
-        #expect(top["hits"] as? Int == 2 && top["misses"] as? Int == 1 && top["failed"] as? Int == 2)
+        #expect(top["seconds"] as? Int == 50 && top["requests"] as? Int == 8 && top["perSecond"] as? Double == 0.16)
+        #expect(top["hits"] as? Int == 3 && top["misses"] as? Int == 1 && top["failed"] as? Int == 4)
         #expect(top["p50"] as? Double == 20 && top["p99"] as? Double == 1500 && top["inFlight"] as? Int == 1)
         let hosts = try #require(top["hosts"] as? [[String: Any]])
-        #expect(hosts.map { $0["host"] as? String } == ["a", "b"] && hosts.map { $0["requests"] as? Int } == [4, 1])
+        #expect(hosts.map { $0["host"] as? String } == ["a", "b"] && hosts.map { $0["requests"] as? Int } == [5, 3])
     }
 
     @Test func `counts the requests of another program, and no older ones`() async throws {
@@ -96,7 +105,64 @@ import Testing
         #expect(shown.errors.contains("set recordsEvents = true in its Engine.Configuration"))
     }
 
-    @Test(arguments: [SIGINT, SIGTERM]) func `is drawn for the size of the terminal, and restores it at the end`(
+    // MARK: The window
+
+    #if Tools
+    private static let now = WallTime(rawValue: 1_767_225_600_000)
+
+    private func event(_ members: String, process: Int = 7, at time: WallTime = now) throws -> RecordedEvent {
+        try #require(RecordedEvent(line: #"{"process":\#(process),"time":\#(time.rawValue),\#(members)}"#.utf8))
+    }
+
+    @Test(arguments: [1, 60, 86_400]) func `keeps figures of its window instead of events`(seconds: Int) throws {
+        var window = EventWindow(seconds: seconds)
+        let step = Int64(seconds) * 2
+        for number in 0..<5000 {
+            let time = Self.now + Int64(number) * step
+            let members = end("http://h/", 10 + number, #""status":200,"source":"network""#)
+            window.add([try event(members, at: time), try event(#""kind":"stored""#, at: time)], at: time)
+        }
+        let figures = window.figures { _ in true }
+        #expect(window.slots.count == Int(EventWindow.slotCount) + 1 && figures.all.count == window.slots.count)
+        #expect(figures.all.latencies.counts.count <= 90 && figures.hosts["h"]?.count == figures.all.count)
+        #expect(figures.all.latencies.percentile(100) == .milliseconds(5000))
+    }
+
+    @Test func `counts an event of the future now, and removes it in time`() throws {
+        var window = EventWindow(seconds: 60)
+        let hit = #""kind":"hit","url":"http://h/","source":"cache""#
+        window.add([try event(hit, at: Self.now + 1_000_000)], at: Self.now)
+        #expect(window.figures { _ in true }.all.count == 1)
+        window.add([], at: Self.now + 61_000)
+        #expect(window.figures { _ in true }.all.count == 0 && window.slots.isEmpty)
+    }
+
+    @Test func `has no attempts of a process that has ended, or that could not record all ends`() throws {
+        var window = EventWindow(seconds: 60)
+        let events = try [7, 8, 9].map { try event(begin(1), process: $0) }
+        window.add(events + [try event(#""kind":"dropped","count":1"#, process: 8)], at: Self.now)
+        #expect(window.figures { _ in true }.hosts["b"]?.inFlight == 2)
+        #expect(window.figures { $0 != 9 }.all.inFlight == 1)
+        // Another process has the number of one that has ended.
+        #expect(window.figures { _ in true }.all.inFlight == 1)
+        window.add([try event(#""kind":"ended","interval":"attempt","id":1"#)], at: Self.now)
+        #expect(window.figures { _ in true }.all.inFlight == 0)
+    }
+
+    @Test func `rounds latencies to two digits, and counts all of them`() {
+        var latencies = LatencyCounts()
+        #expect(latencies.percentile(50) == nil)
+        for microseconds in 1...100_000 { latencies.add(.microseconds(microseconds)) }
+        #expect(latencies.counts.count <= 5 * 90)
+        #expect(latencies.percentile(50) == .milliseconds(50) && latencies.percentile(99) == .milliseconds(99))
+        #expect(latencies.percentile(0) == .microseconds(1) && latencies.percentile(100) == .milliseconds(100))
+    }
+    #endif
+
+    // MARK: The screen
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
+    func `is drawn for the size of the terminal, and restores it at the end`(
         signal: Int32
     ) async throws {
         let host = String(repeating: "long", count: 20)

@@ -65,6 +65,14 @@ import Testing
         #expect(isVictimWhole)
     }
 
+    @Test(arguments: [["watch"], ["top"]], Impostor.allCases)
+    func `refuses a link or a pipe in place of the event file`(command: [String], impostor: Impostor) async throws {
+        let path = try put(impostor, as: "events.jsonl")
+        let outcome = try await cachectl(command)
+        #expect(outcome.status == 4 && outcome.output.isEmpty && outcome.errors.hasPrefix("cachectl: \(path): is "))
+        #expect(outcome.errors.split(separator: "\n").count == 1)
+    }
+
     @Test func `refuses a link in place of the lock directory`() async throws {
         _ = try ReplayQueue(cachectl.temporary.store)
         let owners = cachectl.temporary.store.ownersDirectory

@@ -10,9 +10,9 @@ struct Top: AsyncParsableCommand {
         discussion: """
             Programs record events if their Engine.Configuration has recordsEvents = true. HITS is the part of the \
             lookups that the cache answered, also after the server confirmed the response. P50 and P99 are the \
-            latencies of the requests that contacted a server. FAILED are those with an error or a status from 500 on. \
-            IN FLIGHT are the attempts on the wire now. Without a terminal, with --once and with --json, it prints the \
-            figures and ends.
+            latencies, of two digits, of the requests that a server answered, or whose exchange with it failed. FAILED \
+            are the requests with an error or a status from 500 on. IN FLIGHT are the attempts on the wire now. \
+            Without a terminal, with --once and with --json, it prints the figures and ends.
 
             EXAMPLE
               cachectl top --once --seconds 300
@@ -44,14 +44,14 @@ struct Top: AsyncParsableCommand {
     private func redraw() async throws {
         var view = view
         repeat {
-            try Screen.draw(await view.lines(width: Output.width, height: Output.height))
+            try Screen.draw(try await view.lines(width: Output.width, height: Output.height))
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
     private func printOnce() async throws {
         var view = view
-        guard !place.json else { return Output.json(await view.form()) }
-        try Output.attempt(lines: await view.lines(width: Output.width))
+        guard !place.json else { return Output.json(try await view.form()) }
+        try Output.attempt(lines: try await view.lines(width: Output.width))
         if !view.hasEvents { Output.note(Watch.hint(place.place.location.directory)) }
     }
 }
@@ -71,18 +71,19 @@ private struct TopView {
 
     var hasEvents: Bool { reader.hasFile }
 
-    mutating func lines(width: Int?, height: Int? = nil) async -> [String] {
+    mutating func lines(width: Int?, height: Int? = nil) async throws -> [String] {
         let jobs = await jobs()
-        return figures().lines(jobs: jobs, width: width, height: height)
+        return try figures().lines(seconds: window.seconds, jobs: jobs, width: width, height: height)
     }
 
-    mutating func form() async -> JSONObject {
+    mutating func form() async throws -> JSONObject {
         let jobs = await jobs()
-        return figures().form(jobs: jobs)
+        return try figures().form(seconds: window.seconds, jobs: jobs)
     }
 
-    private mutating func figures() -> EventFigures {
+    private mutating func figures() throws -> EventFigures {
         window.add(reader.read(), at: .now)
+        if let error = reader.error { throw error }
         return window.figures()
     }
 

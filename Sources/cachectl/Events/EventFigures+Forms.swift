@@ -10,10 +10,11 @@ extension EventFigures {
     /// The lines of the view.
     ///
     /// - Parameters:
+    ///   - seconds: the time of the events.
     ///   - jobs: the number of jobs in each state; `nil` without a queue.
     ///   - width: the columns of the terminal; `nil` for no limit.
     ///   - height: the lines of the terminal; `nil` for no limit.
-    func lines(jobs: CountsForm?, width: Int? = nil, height: Int? = nil) -> [String] {
+    func lines(seconds: Int, jobs: CountsForm?, width: Int? = nil, height: Int? = nil) -> [String] {
         let table = Table(
             [
                 "HOST": .left, "REQUESTS": .right, "PER S": .right, "HITS": .right, "P50": .right, "P99": .right,
@@ -30,7 +31,7 @@ extension EventFigures {
         return Array(lines.prefix(height ?? .max))
     }
 
-    func form(jobs: CountsForm?) -> JSONObject {
+    func form(seconds: Int, jobs: CountsForm?) -> JSONObject {
         all.form(seconds: seconds).adding([
             "seconds": seconds, "programs": programs.sorted(), "dropped": dropped > 0 ? dropped : nil, "queue": jobs,
             "hosts": ranked.map { $0.requests.form(seconds: seconds).adding(["host": $0.host]) },
@@ -42,8 +43,7 @@ extension EventFigures.Requests {
     private func perSecond(_ seconds: Int) -> Double { Double(count) / Double(max(1, seconds)) }
 
     fileprivate func cells(of host: String, seconds: Int) -> [String] {
-        let latencies = durations.isEmpty ? nil : Latencies(durations)
-        func percentile(_ percent: Int) -> String { latencies.map { Quantity.time($0.percentile(percent)) } ?? "-" }
+        func percentile(_ percent: Int) -> String { latencies.percentile(percent).map(Quantity.time) ?? "-" }
         return [
             host, String(count), Quantity.tenths(perSecond(seconds)), hitRatio.map(Quantity.percent) ?? "-",
             percentile(50), percentile(99), String(failures), String(inFlight),
@@ -51,10 +51,7 @@ extension EventFigures.Requests {
     }
 
     fileprivate func form(seconds: Int) -> JSONObject {
-        let latencies = durations.isEmpty ? nil : Latencies(durations)
-        func percentile(_ percent: Int) -> Double? {
-            latencies.map { Quantity.milliseconds($0.percentile(percent)) }
-        }
+        func percentile(_ percent: Int) -> Double? { latencies.percentile(percent).map(Quantity.milliseconds) }
         return [
             "requests": count, "perSecond": perSecond(seconds), "hits": hits, "misses": misses, "hitRatio": hitRatio,
             "failed": failures, "inFlight": inFlight, "p50": percentile(50), "p99": percentile(99),
