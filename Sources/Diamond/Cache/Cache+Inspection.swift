@@ -60,6 +60,30 @@ extension Cache {
         try storage.canonicalForm(of: key)
     }
 
+    /// Returns the sound response that is stored under a key; `nil` if there is none.
+    ///
+    /// - Parameter bodyLimit: bytes. A larger body is left out: a file does not read it, and damage in it is not noticed.
+    package func storedResponse(
+        of key: RequestKey,
+        request: [UInt8],
+        bodyLimit: Int = .max
+    ) throws(CacheError) -> StoredResponse? {
+        try sound { () throws(CacheError) in
+            guard let reader = try archiveReader(of: key, request: request) else { return nil }
+            guard reader.count <= bodyLimit else { return reader.stored }
+            var whole = reader.stored
+            whole.body = try reader.rest()
+            whole.sizeElsewhere = 0
+            return whole
+        }
+    }
+
+    private func sound<Value>(_ read: () throws(CacheError) -> Value?) throws(CacheError) -> Value? {
+        do throws(CacheError) { return try read() } catch  where [.corrupt, .entryGone].contains(error.code) {
+            return nil
+        }
+    }
+
     /// Returns the reason why this program cannot read the sound entry of a key; `nil` if the entry is damaged, or can
     /// be read.
     package func lockReason(of key: RequestKey, request: [UInt8]) throws(CacheError) -> String? {
@@ -68,7 +92,7 @@ extension Cache {
         return lock.message
     }
 
-    /// Returns the part that is stored under a key; `nil` if there is none that answers ranges.
+    /// Returns the part that is stored under a key; `nil` if there is no sound one that answers ranges.
     ///
     /// - Parameters:
     ///   - request: the canonical form of the request.
@@ -80,7 +104,8 @@ extension Cache {
     ) throws(CacheError) -> StoredPartPreview? {
         // A server has none.
         guard keepsParts else { return nil }
-        guard let body = try part(key, request: request), !body.stored.flags.contains(.variants),
+        let body = try sound { () throws(CacheError) in try part(key, request: request) }
+        guard let body, !body.stored.flags.contains(.variants),
             let part = StoredPart(body.stored, count: body.size, now: now), !part.range.isEmpty
         else { return nil }
         let range = "bytes \(part.range.lowerBound)-\(part.range.upperBound - 1)/\(part.length)"

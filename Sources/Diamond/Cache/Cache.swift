@@ -1,6 +1,7 @@
 import Crypto
 import DiamondSQLite
 import Foundation
+import Synchronization
 
 /// Stored responses: a memory tier over SQLite or another ``CacheStorage``, keyed on the normalized request.
 ///
@@ -147,6 +148,13 @@ public final class Cache: Sendable {
         set { storage.capacity = newValue }
     }
 
+    /// Whether lookups change nothing: they do not count as uses, and damaged entries are not dropped. It is `false`
+    /// unless a person inspects the store.
+    package var isInspecting: Bool {
+        get { writer.isInspecting.load(ordering: .relaxed) }
+        set { writer.isInspecting.store(newValue, ordering: .relaxed) }
+    }
+
     // MARK: Lookups and storing
 
     /// Returns the response stored under a key, fresh or not; `nil` if there is no sound one.
@@ -250,12 +258,13 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Drops a damaged entry, and reports a locked one once.
+    /// Drops a damaged entry, unless the store is inspected, and reports a locked one once.
     ///
     /// - Parameter isPartial: whether the result is about the partial entry of the key. The whole entry then stays.
     func handle(_ finding: CacheTable.LookupResult, of key: RequestKey, isPartial: Bool = false) {
         switch finding {
         case .nothing, .entry: break
+        case .damaged where isInspecting: break
         case .damaged(let reason):
             if isPartial { dropPart(of: key) } else { writer.add(.delete(key)) }
             activity.report(.cacheEntryDropped(reason: "the entry \(key) was dropped: \(reason)"))

@@ -74,7 +74,7 @@ extension CacheExplanation {
         try self.init(preview, request: request, exchange: exchange, entries: entries, in: cache, at: now)
     }
 
-    /// Explains what a repetition of an entry's request would get.
+    /// Explains what a repetition of an entry's request would get. Reads no body, so that damage in it is not noticed.
     ///
     /// - Parameters:
     ///   - entry: an entry of the cache.
@@ -84,7 +84,7 @@ extension CacheExplanation {
     package init?(of entry: CacheListing, in cache: Cache, targets: [HTTPField.Name], at now: WallTime) throws {
         guard let form = try cache.canonicalForm(of: entry.key) else { return nil }
         let bytes = Array(form.utf8)
-        let whole = try entry.isPartial ? nil : cache.findOnDisk(entry.key, request: bytes)
+        let whole = try entry.isPartial ? nil : cache.storedResponse(of: entry.key, request: bytes, bodyLimit: 0)
         guard let response = try whole ?? cache.partPreview(of: entry.key, request: bytes, at: now)?.response else {
             return nil
         }
@@ -143,7 +143,9 @@ extension CacheExplanation {
         let isSelected = preview.stored?.key == key
         let selectsPart = preview.stored?.response.status == 206
         var entries: [Entry] = []
-        if let whole = try cache.findOnDisk(key, request: request), !whole.flags.contains(.variants) {
+        if let whole = try cache.storedResponse(of: key, request: request, bodyLimit: 0),
+            !whole.flags.contains(.variants)
+        {
             entries.append(
                 Entry(whole, key: key, vary: vary, isSelected: isSelected && !selectsPart, in: preview, at: now))
         }

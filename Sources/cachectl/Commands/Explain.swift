@@ -41,6 +41,7 @@ struct Explain: AsyncParsableCommand {
         if let cache { try store.refuseLockedEntries(in: cache) }
         let request = try options.request()
         let engine = Engine(connecting: try configuration(for: cache))
+        engine.cache?.isInspecting = !send
         let explanation = await explain(request, by: engine)
         await engine.close()
         show(try explanation.get(), isOfRequest: true)

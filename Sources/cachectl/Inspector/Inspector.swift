@@ -50,10 +50,7 @@ actor Inspector {
         return queue
     }
 
-    func close() async {
-        await openedCache?.flush()
-        await openedQueue?.close()
-    }
+    func close() async { await openedQueue?.close() }
 
     /// The name of the place for people: the directory of the store, or the name of the server.
     var placeName: String { openedCache?.server ?? store.location.directory.path }

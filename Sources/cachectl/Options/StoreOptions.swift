@@ -21,16 +21,19 @@ extension StoreOptions {
     }
 
     /// Opens the cache of a server, or that of an existing store without a limit of its own. Throws if there is none:
-    /// it creates no cache.
+    /// it creates no cache. Its lookups change nothing.
     func openCache() throws -> Cache {
         guard url == nil || !place.isNamed else {
             throw ValidationError("--cache and --store or --app name two caches: leave one out")
         }
         let seal = try sealing.seal()
-        switch try chosenPlace() {
-        case .store(let store): return try Cache(store, seal: seal, diskCapacity: .max, create: false)
-        case .server(let url): return try url.cache(seal)
-        }
+        let cache =
+            switch try chosenPlace() {
+            case .store(let store): try Cache(store, seal: seal, diskCapacity: .max, create: false)
+            case .server(let url): try url.cache(seal)
+            }
+        cache.isInspecting = true
+        return cache
     }
 
     /// Opens the cache of a store for a command that has no use for a server.

@@ -64,7 +64,7 @@ extension Cache {
     }
 
     /// Returns a reader of the stored body. Unlike ``bodyReader(_:request:url:)``, it asks a server.
-    private func archiveReader(of key: RequestKey, request: [UInt8]) throws(CacheError) -> BodyReader? {
+    func archiveReader(of key: RequestKey, request: [UInt8]) throws(CacheError) -> BodyReader? {
         if let reader = try bodyReader(key, request: request) { return reader }
         return keepsParts ? nil : try findOnDisk(key, request: request).map { BodyReader($0) }
     }

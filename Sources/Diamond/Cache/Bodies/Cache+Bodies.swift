@@ -62,7 +62,7 @@ extension Cache {
 
     /// Returns a chunk of a body; `nil` if the entry is gone.
     ///
-    /// - Throws: `corrupt` if the chunk is damaged: the entry is then dropped.
+    /// - Throws: `corrupt` if the chunk is damaged: the entry is then dropped, unless the store is inspected.
     func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         guard outline.checksums.indices.contains(number) else { return Data() }
         let file = try file
@@ -96,10 +96,11 @@ extension Cache {
         throw dropped(outline)
     }
 
-    /// Drops an entry with a damaged chunk, and returns the error for its reader.
+    /// Drops an entry with a damaged chunk, unless the store is inspected, and returns the error for its reader.
     func dropped(_ outline: BodyOutline) -> CacheError {
         handle(.damaged(reason: "its body's checksum is wrong"), of: outline.key, isPartial: outline.isPartial)
-        return CacheError(.corrupt, "the entry \(outline.key) is damaged, and was dropped: send its request again")
+        let effect = isInspecting ? "" : ", and was dropped"
+        return CacheError(.corrupt, "the entry \(outline.key) is damaged\(effect): send its request again")
     }
 }
 

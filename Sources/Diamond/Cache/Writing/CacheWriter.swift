@@ -25,6 +25,8 @@ final class CacheWriter: Sendable {
     /// forever.
     private let process = getpid()
     private let hasReportedFork = Atomic(false)
+    /// See ``Cache/isInspecting``.
+    let isInspecting = Atomic(false)
     private let quickFlushes = Guarded(QuickWrites())
 
     /// A closure called with the key of a revalidated entry that no longer exists, or has changed.
@@ -76,6 +78,7 @@ final class CacheWriter: Sendable {
 
     /// Records that an entry was used.
     func visit(_ key: RequestKey) {
+        guard !isInspecting.load(ordering: .relaxed) else { return }
         let mustSchedule = state.withLock { state in
             state.visited.insert(key.prefix)
             return state.hasManyVisits && state.schedule()

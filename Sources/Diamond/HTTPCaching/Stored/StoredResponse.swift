@@ -75,7 +75,8 @@ package struct StoredResponse: Sendable, Equatable {
     /// The number of bytes of the whole body.
     var bodySize: Int { body.count + sizeElsewhere }
 
-    var isWhole: Bool { sizeElsewhere == 0 }
+    /// Whether the body is in ``body``.
+    package var isWhole: Bool { sizeElsewhere == 0 }
 
     /// The response without its body, but with its size.
     var withoutBody: StoredResponse {
