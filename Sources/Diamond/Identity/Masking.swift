@@ -28,20 +28,27 @@ package enum Masking {
         return (shown, masked)
     }
 
-    /// Masks a form or JSON text. Other text is masked like JSON, which changes only parts that look like JSON.
+    /// Masks a form or JSON text. Other bytes are masked like JSON, which changes only parts that look like JSON.
+    ///
+    /// It reads UTF-8, UTF-16, and each charset that has the bytes of ASCII. It does not read UTF-32, as no browser does.
     package static func body(_ data: Data, headers: HTTPFields) -> Data {
         let type = headers[.contentType]?.lowercased() ?? ""
-        return body(data, isForm: type.hasPrefix("application/x-www-form-urlencoded"))
+        let isForm = type.hasPrefix("application/x-www-form-urlencoded")
+        return body(data) { isForm ? form($0) : JSONMasking.masked($0) }
     }
 
     /// Masks a body of unknown type: as JSON if it starts like JSON, otherwise as a form.
     package static func body(_ data: Data) -> Data {
-        let json = /^\s*[{\["]/.matchingSemantics(.unicodeScalar)
-        return body(data, isForm: String(decoding: data, as: UTF8.self).firstMatch(of: json) == nil)
+        let json = /^\u{FEFF}?\s*[{\["]/.matchingSemantics(.unicodeScalar)
+        return body(data) { $0.firstMatch(of: json) == nil ? form($0) : JSONMasking.masked($0) }
     }
 
-    private static func body(_ data: Data, isForm: Bool) -> Data {
-        let masked = { (text: String) in isForm ? form(text) : JSONMasking.masked(text) }
+    private static func body(_ data: Data, masked: (String) -> String) -> Data {
+        if let isBigEndian = Charset.isBigEndianUTF16(data),
+            let text = Charset.utf16(isBigEndian: isBigEndian).text(of: data)
+        {
+            return Charset.data(utf16: masked(text), isBigEndian: isBigEndian)
+        }
         if let text = String(validating: data, as: UTF8.self) { return Data(masked(text).utf8) }
         // Another charset: the names and delimiters to find are ASCII, and every other byte is preserved.
         var text = String.UnicodeScalarView()

@@ -41,14 +41,11 @@ struct ArchivedExchange {
     }
 
     private func content(type: String) -> JSONObject {
-        let text = String(validating: response.body, as: UTF8.self)
-        // Only texts have names that say what is secret.
-        let body =
-            isMasked && text != nil ? Masking.body(response.body, headers: response.headers) : response.body
+        let body = isMasked ? Masking.shown(response.body, headers: response.headers) : response.body
+        let text = String(validating: body, as: UTF8.self)
         return [
             "size": body.count, "mimeType": type.isEmpty ? "application/octet-stream" : type,
-            "text": text == nil ? body.base64EncodedString() : String(decoding: body, as: UTF8.self),
-            "encoding": text == nil ? "base64" : nil,
+            "text": text ?? body.base64EncodedString(), "encoding": text == nil ? "base64" : nil,
         ]
     }
 }

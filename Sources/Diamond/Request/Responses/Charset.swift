@@ -61,6 +61,30 @@ enum Charset: Hashable, Sendable {
         }
     }
 
+    /// Returns the byte order of a body in UTF-16: that of its byte order mark, or of the zero bytes of ASCII characters
+    /// at its beginning, because JSON and forms begin with two of them (RFC 4627 section 3).
+    ///
+    /// - Returns: whether it is big-endian; `nil` for a body that is not in UTF-16.
+    static func isBigEndianUTF16(_ body: Data) -> Bool? {
+        let start = Array(body.prefix(4))
+        guard start.count == 4 else { return nil }
+        if start.starts(with: [0xfe, 0xff]) { return true }
+        if start.starts(with: [0xff, 0xfe]) { return false }
+        switch start.map({ $0 == 0 }) {
+        case [true, false, true, false]: return true
+        case [false, true, false, true]: return false
+        default: return nil
+        }
+    }
+
+    /// Returns a text in UTF-16.
+    static func data(utf16 text: String, isBigEndian: Bool) -> Data {
+        Data(
+            text.utf16.flatMap {
+                isBigEndian ? [UInt8($0 >> 8), UInt8($0 & 0xff)] : [UInt8($0 & 0xff), UInt8($0 >> 8)]
+            })
+    }
+
     private static func utf16(_ data: Data, isBigEndian: Bool) -> String {
         let bytes = Array(data)
         let (high, low) = isBigEndian ? (0, 1) : (1, 0)
