@@ -177,7 +177,7 @@ private enum Haralyzer {
 }
 
 /// A reader that refuses an archive in which a member is missing that HAR 1.2 demands, or has another type.
-private struct StrictArchive: Decodable {
+struct StrictArchive: Decodable {
     struct Pair: Decodable, Hashable { var name, value: String }
 
     struct Request: Decodable {

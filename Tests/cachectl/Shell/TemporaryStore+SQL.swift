@@ -19,6 +19,17 @@ extension TemporaryStore {
         }
     }
 
+    /// Each entry with what a lookup may change.
+    func entries() throws -> String? {
+        let handle = try SQLiteHandle(path: store.cachePath, flags: 1, vfs: nil)
+        return try SQLiteConnection(handle: handle).first(
+            """
+            SELECT group_concat(id || ' ' || is_visited || ' ' || checksum)
+            FROM (SELECT id, is_visited, checksum FROM entry ORDER BY id)
+            """
+        ) { $0.text(0) }
+    }
+
     /// The first page of a table or an index.
     func root(of name: String) throws -> Int {
         let handle = try SQLiteHandle(path: store.cachePath, flags: 1, vfs: nil)

@@ -3,37 +3,47 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// The preview of a body on a page: text with secrets masked, an image, or the first bytes.
+/// The preview of a body on a page: text with secrets masked, an image, or the first bytes with secrets masked.
 struct BodyPreview {
     /// The text, with JSON indented, or bytes in hexadecimal digits; `nil` for an image.
     private(set) var text: String?
-    /// The image as a data URL; `nil` if it is none.
+    /// The path of the image; `nil` if it is none.
     private(set) var image: String?
     /// The size, and what of the body is shown.
     private(set) var caption: String
 
     /// The maximum number of bytes of a text that are shown.
     private static let textLimit = 256 << 10
-    private static let imageLimit = 8 << 20
     private static let hexLimit = 1024
 
-    init(_ body: Data, headers: HTTPFields) {
+    /// - Parameter imagePath: The path that has the body if it is an image; `nil` if none has.
+    init(_ body: Data, headers: HTTPFields, imagePath: String? = nil) {
         caption = Quantity.bytes(Int64(body.count))
-        let masked = Self.masked(body, headers: headers)
-        if let image = ImageSize(body), body.count <= Self.imageLimit {
-            self.image = "data:image/\(image.format.lowercased());base64,\(body.base64EncodedString())"
-            caption += ", \(image.text)"
-        } else if let text = String(validating: masked, as: UTF8.self) {
-            show(text)
+        let image = ImageSize(body)
+        if let image { caption += ", \(image.text)" }
+        if image != nil, let imagePath {
+            self.image = imagePath
         } else {
-            text = Self.hex(body.prefix(Self.hexLimit))
-            noteLimit(Self.hexLimit, of: body.count)
+            show(Masking.shown(body, headers: headers))
         }
     }
 
-    /// Returns a body without secrets. Only texts have names that say what is secret.
-    static func masked(_ body: Data, headers: HTTPFields) -> Data {
-        String(validating: body, as: UTF8.self) == nil ? body : Masking.body(body, headers: headers)
+    /// Creates the preview of a stored body. One above ``FoundEntry/bodyLimit`` is not shown.
+    init(_ response: StoredResponse, of entry: FoundEntry) {
+        if response.isWhole {
+            self.init(response.body, headers: response.headers, imagePath: entry.imagePath)
+        } else {
+            let limit = Quantity.bytes(Int64(FoundEntry.bodyLimit))
+            self.init(caption: "\(Quantity.bytes(entry.listing.bodySize)): bodies above \(limit) are not shown")
+        }
+    }
+
+    private init(caption: String) { self.caption = caption }
+
+    private mutating func show(_ body: Data) {
+        if let text = String(validating: body, as: UTF8.self) { return show(text) }
+        text = Self.hex(body.prefix(Self.hexLimit))
+        noteLimit(Self.hexLimit, of: body.count)
     }
 
     private mutating func show(_ text: String) {

@@ -75,14 +75,17 @@ struct EntriesPage {
         rows = try found.entries.map { try Row($0, in: cache, at: now) }
         hasRows = !rows.isEmpty
         if found.isTimeOver { nextName = "Search on" }
-        next = found.next.map { query.address("/entries", replacing: "after", with: $0.description) }
+        let kept = FormFields(query.items.filter { $0.name != "purged" })
+        next = found.next.map { kept.address("/entries", replacing: "after", with: $0.description) }
         summary = Self.summary(of: found)
     }
 
     private static func summary(of found: EntrySearch.Page) -> String {
         let count = Quantity.entries(found.entries.count)
-        guard found.isTimeOver else { return found.next == nil ? count : "\(count), and there are more" }
-        return "\(count) so far: the search stopped after \(Quantity.time(timeLimit))"
+        let limit = Quantity.bytes(Int64(FoundEntry.bodyLimit))
+        let note = found.unread == 0 ? "" : "; bodies above \(limit) are not searched: \(found.unread)"
+        guard found.isTimeOver else { return (found.next == nil ? count : "\(count), and there are more") + note }
+        return "\(count) so far: the search stopped after \(Quantity.time(timeLimit))\(note)"
     }
 }
 

@@ -2,14 +2,23 @@
 import Diamond
 import Foundation
 
-/// The body of an entry as a file, and the entry as an HTTP archive. Secrets are masked, as on its page.
+/// The body of an entry as a file or an image, and the entry as an HTTP archive. Secrets are masked, as on its page.
+///
+/// A file is made in memory, whatever its size.
 enum EntryFiles {
     static let routes = [
         Route.page("/entries/{key}/body") { request, inspector in
             let entry = try FoundEntry(request, in: await inspector.cache())
             let stored = try entry.whole()
-            let body = BodyPreview.masked(stored.body, headers: stored.headers)
+            let body = Masking.shown(stored.body, headers: stored.headers)
             return .bytes(body, type: "application/octet-stream", fileName: entry.fileName + ".bin")
+        },
+        Route.page("/entries/{key}/image") { request, inspector in
+            let entry = try FoundEntry(request, in: await inspector.cache())
+            guard let body = try entry.response()?.body, let image = ImageSize(body) else {
+                throw PageProblem.missing("The body is no image that a page shows.")
+            }
+            return .bytes(body, type: "image/\(image.format.lowercased())")
         },
         Route.page("/entries/{key}/har") { request, inspector in
             let entry = try FoundEntry(request, in: await inspector.cache())
@@ -18,7 +27,7 @@ enum EntryFiles {
         },
     ]
 
-    private static func archive(of entry: FoundEntry) throws(PageProblem) -> String {
+    private static func archive(of entry: FoundEntry) throws -> String {
         let exchange = ArchivedExchange(
             request: ArchivedRequest(form: entry.form, method: entry.listing.method, url: entry.listing.url),
             response: try entry.whole(), isMasked: true)

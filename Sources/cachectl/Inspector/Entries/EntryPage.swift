@@ -38,6 +38,7 @@ struct EntryPage {
 
     init(_ entry: FoundEntry, done: String, in cache: Cache) throws {
         let now = WallTime.now
+        let response = try entry.response()
         let listing = entry.listing
         let targets = Engine.Configuration(store: nil).targetedFields.compactMap { HTTPField.Name($0) }
         let row = EntryRow(listing, url: entry.url, now: now)
@@ -47,14 +48,13 @@ struct EntryPage {
         method = listing.method
         isPinned = row.isPinned
         facts = Self.facts(of: row, status: listing.status)
-        isReadable = entry.response != nil
-        isWhole = entry.response != nil && !listing.isPartial
+        isReadable = response != nil
+        isWhole = response != nil && !listing.isPartial
         requestLines = entry.form
-        fields = (entry.response?.headers ?? [:]).map { Field(name: $0.name.rawName, value: SecretNames.masked($0)) }
-        timers = entry.response.map { EntryTimers(of: $0, targets: targets, at: now).timers } ?? []
-        body = isWhole ? entry.response.map { BodyPreview($0.body, headers: $0.headers) } : nil
-        decision = try CacheExplanation(of: listing, in: cache, targets: targets, at: now)
-            .map { EntryDecision($0, variants: try cache.list([.variants(of: listing.key)], limit: 100)) }
+        fields = (response?.headers ?? [:]).map { Field(name: $0.name.rawName, value: SecretNames.masked($0)) }
+        timers = response.map { EntryTimers(of: $0, targets: targets, at: now).timers } ?? []
+        body = isWhole ? response.map { BodyPreview($0, of: entry) } : nil
+        decision = isReadable ? try EntryDecision(about: listing, in: cache, targets: targets, at: now) : nil
         self.done = EntryActions.sentences[done]
     }
 
@@ -98,7 +98,16 @@ struct EntryDecision {
     let stored: [Stored]
     let variants: [Variant]
 
-    init(_ explanation: CacheExplanation, variants: [CacheListing]) {
+    /// Returns `nil` if the entry cannot be read.
+    fileprivate init?(about listing: CacheListing, in cache: Cache, targets: [HTTPField.Name], at now: WallTime) throws
+    {
+        guard let explanation = try CacheExplanation(of: listing, in: cache, targets: targets, at: now) else {
+            return nil
+        }
+        self.init(explanation, variants: try cache.list([.variants(of: listing.key)], limit: 100))
+    }
+
+    private init(_ explanation: CacheExplanation, variants: [CacheListing]) {
         next = explanation.next
         reason = explanation.reason
         clause = explanation.clause

@@ -12,6 +12,8 @@ struct EntrySearch {
         var next: CacheCursor?
         /// Whether the time was over before the page was full.
         var isTimeOver = false
+        /// The number of entries that were left out because their bodies are above ``FoundEntry/bodyLimit``.
+        var unread = 0
     }
 
     static let pageSize = 50
@@ -82,30 +84,35 @@ struct EntrySearch {
             for listing in listings {
                 guard page.entries.count < Self.pageSize else { return page }
                 page.next = CacheCursor(after: listing, by: order)
-                if try includes(listing, in: cache, at: now) { page.entries.append(listing) }
-                if readsResponses, isTimeOver() { return stopped(page) }
+                try add(listing, to: &page, in: cache, at: now)
+                if readsResponses, isTimeOver() { return page.stopped }
             }
-            guard listings.count == limit else { return Page(entries: page.entries) }
-            if isTimeOver() { return stopped(page) }
+            guard listings.count == limit else { return page.ended }
+            if isTimeOver() { return page.stopped }
         }
     }
 
-    private func stopped(_ page: Page) -> Page {
-        Page(entries: page.entries, next: page.next, isTimeOver: page.entries.count < Self.pageSize)
+    private func add(
+        _ listing: CacheListing, to page: inout Page, in cache: Cache, at now: WallTime
+    ) throws(CacheError) {
+        guard includes(listing, at: now) else { return }
+        let isFound = readsResponses ? try includesResponse(of: listing, in: cache, unread: &page.unread) : true
+        if isFound { page.entries.append(listing) }
     }
 
-    private func includes(_ listing: CacheListing, in cache: Cache, at now: WallTime) throws(CacheError) -> Bool {
-        guard url?.matches(listing.url) ?? true, method.isEmpty || listing.method == method,
-            statuses.isEmpty || statuses.contains(where: { $0.range.contains(listing.status) }),
-            !isStale || !listing.isPartial && listing.freshness(at: now) ?? 1 <= 0
-        else { return false }
-        guard readsResponses else { return true }
-        return try includesResponse(of: listing, in: cache)
+    private func includes(_ listing: CacheListing, at now: WallTime) -> Bool {
+        url?.matches(listing.url) ?? true && (method.isEmpty || listing.method == method)
+            && (statuses.isEmpty || statuses.contains { $0.range.contains(listing.status) })
+            && (!isStale || !listing.isPartial && listing.freshness(at: now) ?? 1 <= 0)
     }
 
-    private func includesResponse(of listing: CacheListing, in cache: Cache) throws(CacheError) -> Bool {
+    /// - Parameter unread: counts the bodies that are too large.
+    private func includesResponse(
+        of listing: CacheListing, in cache: Cache, unread: inout Int
+    ) throws(CacheError) -> Bool {
+        let limit = body == nil ? 0 : FoundEntry.bodyLimit
         guard !listing.isLocked, !listing.isPartial, let form = try cache.canonicalForm(of: listing.key),
-            let stored = try cache.findOnDisk(listing.key, request: Array(form.utf8))
+            let stored = try cache.storedResponse(of: listing.key, request: Array(form.utf8), bodyLimit: limit)
         else { return false }
         // Not the secrets: the answer would tell them.
         let headers = stored.headers
@@ -114,7 +121,28 @@ struct EntrySearch {
                 && fieldValue?.matches(SecretNames.masked(field)) ?? true
         }
         guard fieldName.isEmpty || hasField else { return false }
-        return body?.matches(String(decoding: BodyPreview.masked(stored.body, headers: headers), as: UTF8.self)) ?? true
+        guard let body else { return true }
+        guard stored.isWhole else {
+            unread += 1
+            return false
+        }
+        return body.matches(String(decoding: Masking.shown(stored.body, headers: headers), as: UTF8.self))
+    }
+}
+
+extension EntrySearch.Page {
+    /// The page after the last entry of the list.
+    fileprivate var ended: Self {
+        var page = self
+        page.next = nil
+        return page
+    }
+
+    /// The page when the time is over.
+    fileprivate var stopped: Self {
+        var page = self
+        page.isTimeOver = entries.count < EntrySearch.pageSize
+        return page
     }
 }
 #endif

@@ -2,13 +2,15 @@
 import Diamond
 import Foundation
 
-/// An entry that a page has found, with what can be read of it.
+/// An entry that a page has found. Its response is read when the page needs it.
 struct FoundEntry {
+    /// The maximum bytes of a body that a page or a search reads. A download has no limit.
+    static let bodyLimit = 8 << 20
+
     let listing: CacheListing
     /// The canonical form of the request; empty if it is sealed with another key.
     let form: String
-    /// The response, without its body for a part; `nil` if it cannot be read.
-    let response: StoredResponse?
+    private let cache: Cache
 
     /// Finds the entry of a request's path. Throws ``PageProblem`` if there is none.
     init(_ request: PageRequest, in cache: Cache) throws {
@@ -20,16 +22,24 @@ struct FoundEntry {
         }
         self.listing = listing
         form = try cache.canonicalForm(of: listing.key) ?? ""
-        let bytes = Array(form.utf8)
-        response =
-            try listing.isPartial
-            ? cache.partPreview(of: listing.key, request: bytes, at: .now)?.response
-            : cache.findOnDisk(listing.key, request: bytes)
+        self.cache = cache
     }
 
-    /// Returns the whole response. Throws ``PageProblem`` if there is only a part, or it cannot be read.
-    func whole() throws(PageProblem) -> StoredResponse {
-        guard let response, !listing.isPartial else {
+    /// Returns the response; `nil` if it cannot be read. It has no body if that is a part, or larger than
+    /// ``bodyLimit``.
+    func response() throws(CacheError) -> StoredResponse? {
+        let request = Array(form.utf8)
+        guard !listing.isPartial else {
+            return try cache.partPreview(of: listing.key, request: request, at: .now)?.response
+        }
+        return try cache.storedResponse(of: listing.key, request: request, bodyLimit: Self.bodyLimit)
+    }
+
+    /// Returns the response with its body, whatever its size. Throws ``PageProblem`` if there is only a part, or it
+    /// cannot be read.
+    func whole() throws -> StoredResponse {
+        let request = Array(form.utf8)
+        guard !listing.isPartial, let response = try cache.storedResponse(of: listing.key, request: request) else {
             throw PageProblem(status: 409, message: "The body is sealed with another key, damaged, or only a part.")
         }
         return response
@@ -37,6 +47,9 @@ struct FoundEntry {
 
     /// The path of the entry's page.
     var path: String { "/entries/\(listing.key)" }
+
+    /// The path of its body as an image.
+    var imagePath: String { path + "/image" }
 
     /// The URL as it was sent, with secrets masked.
     var url: String { ForwardedURL(inForm: form)?.text ?? listing.url }
