@@ -77,8 +77,10 @@ extension RecordedEvent {
     package var error: String? { text("error") }
     /// The message of a problem.
     package var reason: String? { text("reason") }
-    /// The duration of an interval, in its end.
-    package var milliseconds: Double? { json["milliseconds"].numberText.flatMap { Double($0) } }
+    /// The duration of an interval, in its end, limited to 0 to 10^12: other programs may write anything.
+    package var milliseconds: Double? {
+        json["milliseconds"].numberText.flatMap { Double($0) }.map { min(max(0, $0), 1e12) }
+    }
     /// The beginning of the request key, as `cachectl list` shows it.
     package var key: String? { text("key") }
     /// The id of a job of the queue.

@@ -37,12 +37,16 @@ package struct EventFileReader: Sendable {
     /// Returns the events since the last call, in the order of the file. Lines that are no events are skipped.
     ///
     /// Takes time in proportion to their number. A file that cannot be read has no events, and ``error`` says why.
-    package mutating func read() -> [RecordedEvent] { lines().compactMap { RecordedEvent(line: $0) } }
+    ///
+    /// - Parameter limit: the number of lines that are not skipped, the last ones.
+    package mutating func read(last limit: Int = .max) -> [RecordedEvent] {
+        lines().suffix(limit).compactMap { RecordedEvent(line: $0) }
+    }
 
     /// Returns the last events, in the order of the file.
     package static func last(_ count: Int, in directory: URL) -> [RecordedEvent] {
         var reader = EventFileReader(directory: directory, includesEarlier: true)
-        return reader.lines().suffix(count).compactMap { RecordedEvent(line: $0) }
+        return reader.read(last: count)
     }
 
     // MARK: Lines

@@ -288,6 +288,12 @@ import Testing
 
     private func event(_ kind: String) -> String { #"{"kind":"\#(kind)","process":7,"time":1}"# }
 
+    @Test(arguments: [("12.5", 12.5), ("1e300", 1e12), ("-1e300", 0)])
+    func `has durations within bounds, whatever a program writes`(text: String, milliseconds: Double) throws {
+        let line = #"{"time":1,"process":1,"kind":"ended","milliseconds":\#(text)}"#
+        #expect(try #require(RecordedEvent(line: line.utf8)).milliseconds == milliseconds)
+    }
+
     @Test func `is read from its end on, in whole lines`() throws {
         try append(event("old") + "\n")
         var reader = EventFileReader(directory: temporary.directory)

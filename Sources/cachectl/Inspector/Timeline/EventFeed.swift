@@ -8,19 +8,15 @@ actor EventFeed {
     private static let limit = 4000
 
     private var reader: EventFileReader
-    private var events: [RecordedEvent]
+    private var events: [RecordedEvent] = []
 
-    init(_ store: Store) {
-        // Before the earlier ones, so that none is missed.
-        reader = EventFileReader(directory: store.directory)
-        events = EventFileReader.last(Self.limit, in: store.directory)
-    }
+    init(_ store: Store) { reader = EventFileReader(directory: store.directory, includesEarlier: true) }
 
     /// Whether a program has recorded events.
     var hasFile: Bool { reader.hasFile }
 
     func latest() -> [RecordedEvent] {
-        events = (events + reader.read()).suffix(Self.limit)
+        events = (events + reader.read(last: Self.limit)).suffix(Self.limit)
         return events
     }
 }

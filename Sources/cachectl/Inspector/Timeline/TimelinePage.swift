@@ -119,6 +119,7 @@ extension TimelinePage.Row {
     }
 
     private static func text(_ milliseconds: Double) -> String {
+        // A sum of many parts may be long.
         Quantity.time(.microseconds(Int64(min(milliseconds, 1e12) * 1000)))
     }
 }
@@ -136,9 +137,10 @@ extension TimelinePage.Bar {
 
     private init(style: String, from start: Double, to end: Double, of length: Double) {
         self.style = style
-        x = min(994, Int(start / length * 1000))
+        // A clock may be set back meanwhile.
+        x = Int(min(max(0, start / length * 1000), 994))
         // Short ones are seen, too.
-        width = max(6, Int((end - start) / length * 1000))
+        width = Int(min(max(6, (end - start) / length * 1000), 1000))
     }
 }
 #endif
