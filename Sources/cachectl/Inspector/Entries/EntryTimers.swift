@@ -35,6 +35,9 @@ struct EntryTimers {
     private mutating func addStaleServing(
         _ stored: StoredResponse, since staleAt: WallTime?, _ control: CacheControl
     ) {
+        guard !stored.needsValidation(at: now) else {
+            return add("served stale", "never: it has to be validated")
+        }
         guard !stored.flags.contains(.mustRevalidate), let staleAt else {
             return add("served stale", stored.flags.contains(.mustRevalidate) ? "never: must-revalidate" : "never")
         }
