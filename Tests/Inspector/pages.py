@@ -199,7 +199,7 @@ def click(driver, inspector):
     driver.get(inspector.base + "/entries")
     driver.execute_script("window.stayed = true")
     find(driver, "#url").send_keys("/cities?page=3")
-    wait(driver, lambda d: "11 entries" in find(d, "#results").text, "a search finds page=3 and page=30 to 39")
+    wait(driver, lambda d: "11 entries" in find(d, "#summary").text, "a search finds page=3 and page=30 to 39")
     failures.check(driver.execute_script("return window.stayed"), "a search loads a new page")
     driver.get(inspector.base + "/entries")
     find(driver, "#results a.button").click()

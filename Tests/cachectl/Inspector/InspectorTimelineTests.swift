@@ -52,6 +52,45 @@ import Testing
         #expect(try await browser.get("/").body.contains("latency, 50 % of 1 requests"))
     }
 
+    @Test func `each event counts once, whenever it is written`() async throws {
+        try cachectl.temporary.store.create()
+        let path = cachectl.temporary.store.eventPath
+        let feed = EventFeed(cachectl.temporary.store)
+        for count in [4, lines.count, lines.count] {
+            try Data((lines.prefix(count).joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: path))
+            #expect(await feed.latest().count == count)
+        }
+    }
+
+    @Test func `a line with an impossible duration ends no page`() async throws {
+        try cachectl.temporary.store.create()
+        let ends = ["1e300", "-1e300"].enumerated().map { number, milliseconds in
+            let name = #""interval":"request","id":\#(number)"#
+            return line(0, #""kind":"began",\#(name),"url":"http://h/""#) + "\n"
+                + line(1, #""kind":"ended",\#(name),"milliseconds":\#(milliseconds),"status":200"#) + "\n"
+        }
+        let far =
+            #"{"time":-9223372036854775808,"process":1,"program":"app","kind":"began","interval":"request","id":9}"#
+        try Data((ends.joined() + far + "\n").utf8).write(to: URL(filePath: cachectl.temporary.store.eventPath))
+        let browser = try await RunningInspector(shell: cachectl).enter()
+        for path in ["/timeline", "/", "/timeline"] { #expect(try await browser.get(path).status == 200) }
+    }
+
+    @Test(arguments: [StoredResponse.Flags.noCache, .invalidated])
+    func `a response that has to be validated is never served stale`(flag: StoredResponse.Flags) {
+        let headers = "Cache-Control: max-age=60, stale-while-revalidate=60, stale-if-error=60\n"
+        func timers(_ flags: StoredResponse.Flags) -> [EntryTimers.Timer] {
+            let stored = StoredResponse(
+                status: 200, headerBlock: Data(headers.utf8), body: Data(), storedAt: WallTime(rawValue: 0),
+                initialAge: 0,
+                lifetime: 60_000, flags: flags)
+            return EntryTimers(of: stored, targets: [], at: WallTime(rawValue: 1000)).timers
+        }
+        #expect(timers([]).count { $0.event.contains("may be served stale") } == 2)
+        #expect(!timers(flag).contains { $0.event.contains("may be served stale") })
+        #expect(timers(flag).contains { $0.event == "served stale" && $0.time.contains("has to be validated") })
+    }
+
     @Test func `every template is well formed, and escapes all values`() {
         let templates = Assets.files.keys.filter { $0.hasSuffix(".mustache") }
         #expect(templates.count > 5)
@@ -60,6 +99,7 @@ import Testing
             #expect(
                 !Templates.render(name, ["layout": [:], "page": [:]] as [String: [String: String]]).isEmpty, "\(name)")
             #expect(!Assets.text(file).contains("{{{") && !Assets.text(file).contains("{{&"), "\(name)")
+            #expect(Assets.text(file).firstMatch(of: #/<pre(?![^>]* role=)[^>]* aria-label=/#) == nil, "\(name)")
             #expect(Assets.text(file).firstMatch(of: #/ style=|<style|<script>|\son[a-z]+=/#) == nil, "\(name)")
         }
     }
