@@ -42,6 +42,10 @@ import Testing
         #expect(try await pages.post("/queue/release", ["kind": "lane", "name": "default"]).status == 303)
         #expect(try shell.queue().holds().isEmpty)
         #expect(try await pages.post("/queue/release", ["kind": "lane", "name": "default"]).status == 409)
+        let overview = try await pages.get("/").body
+        for figure in ["<b>3</b> jobs to send", "<b>1</b> dead jobs", "<b>0</b> jobs in review"] {
+            #expect(overview.contains(figure), "\(figure)")
+        }
         let live = try pages.inspector.client("GET /queue/live", pages.fields)
         #expect(await live.read(through: "event: queue\ndata: ").hasSuffix("event: queue\ndata: "))
     }

@@ -2,7 +2,7 @@
 import Diamond
 import Foundation
 
-/// The start page: the counts of the cache, and the latency of requests, as they change.
+/// The start page: the counts of the cache, the latency of requests, and the depth of the queue, as they change.
 struct Overview {
     /// A number with its name.
     struct Figure {
@@ -50,12 +50,13 @@ struct Overview {
             problem = PageProblem(error)?.message ?? "The cache cannot be read."
         }
         figures += Self.latencies(of: await inspector.events.latest())
+        figures += await Self.depth(of: inspector)
     }
 
     /// Returns percentiles of the latest requests that were sent; none if no program records them.
     private static func latencies(of events: [RecordedEvent]) -> [Figure] {
         let times = events.filter { $0.kind == .ended && $0.interval == "request" && $0.error == nil }
-            .compactMap(\.milliseconds).map { Duration.microseconds(Int64(min($0, 1e12) * 1000)) }
+            .compactMap(\.milliseconds).map { Duration.microseconds(Int64($0 * 1000)) }
         guard !times.isEmpty else { return [] }
         let latencies = Latencies(times)
         return [50, 95].map { percent in
@@ -63,6 +64,16 @@ struct Overview {
                 name: "latency, \(percent) % of \(times.count) requests",
                 value: Quantity.time(latencies.percentile(percent)))
         }
+    }
+
+    /// Returns the depth of the queue; nothing if there is none.
+    private static func depth(of inspector: Inspector) async -> [Figure] {
+        guard let counts = try? await inspector.queue().counts() else { return [] }
+        func sum(_ states: Set<ReplayState>) -> String { String(states.reduce(0) { $0 + counts[$1, default: 0] }) }
+        return [
+            Figure(name: "jobs to send", value: sum(QueueSample.open)), Figure(name: "dead jobs", value: sum([.dead])),
+            Figure(name: "jobs in review", value: sum([.needsReview])),
+        ]
     }
 
     private mutating func read(_ cache: Cache) throws(CacheError) {
