@@ -6,6 +6,8 @@ struct JobBulk {
     let action: ReplayAction
     let filter: JobFilter
 
+    private static let pageSize = 500
+
     /// Returns the jobs that the action would change, and changes nothing.
     func preview(in queue: ReplayQueue) async throws(ReplayError) -> ReplayQueue.BulkResult {
         var filter = filter
@@ -13,8 +15,21 @@ struct JobBulk {
         filter.fields.states = states.isEmpty ? action.allowedStates : states.intersection(action.allowedStates)
         guard !filter.fields.states.isEmpty else { return ReplayQueue.BulkResult() }
         guard filter.needsTest else { return try await queue.apply(action, to: filter.fields, isDryRun: true) }
-        return try await queue.apply(action, to: filter.jobs(in: queue, limit: .max).map(\.id), isDryRun: true)
-            .ofAllowed
+        return try await preview(of: filter, in: queue)
+    }
+
+    /// Tests the jobs page by page, because only their ids are needed after that.
+    private func preview(
+        of filter: JobFilter, in queue: ReplayQueue
+    ) async throws(ReplayError) -> ReplayQueue.BulkResult {
+        var (result, page) = (ReplayQueue.BulkResult(), JobFilter.Page(end: 0, isMore: true))
+        while page.isMore {
+            page = try filter.page(in: queue, after: page.end, limit: Self.pageSize)
+            let part = try await queue.apply(action, to: page.jobs.map(\.id), isDryRun: true).ofAllowed
+            result.done += part.done
+            result.refusals += part.refusals
+        }
+        return result
     }
 
     /// Applies the action to jobs of a preview.

@@ -231,6 +231,32 @@ import Testing
         #expect(try await browser.post("/send", "request=nonsense").status == 400)
     }
 
+    @Test func `a refresh of what is sent is waited for`() async throws {
+        let origin = try ScriptedOrigin { _ in
+            ScriptedOrigin.response("200 OK", "ETag: \"2\"", "Cache-Control: max-age=60", body: "new")
+        }
+        try await cachectl.store([
+            StoredEntry(
+                url: "\(origin.base)/a",
+                headers: "ETag: \"1\"\nCache-Control: max-age=60, stale-while-revalidate=86400\n", age: 90_000)
+        ])
+        let browser = try await RunningInspector("--write", shell: cachectl).enter()
+        let text = "request=%7B%22url%22%3A%22\(origin.base)/a%22%7D"
+        #expect(try await browser.post("/send", text).body.contains("200 from stale in"))
+        #expect(origin.requests.count == 1)
+        #expect(try await browser.post("/send", text).body.contains("200 from cache in"))
+    }
+
+    @Test func `what is typed is not lost if nothing can be sent`() async throws {
+        let file = try cachectl.file("key", String(repeating: "5a", count: 32))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let options = ["--write", "--key-file", file]
+        let browser = try await RunningInspector(options: options, shell: cachectl).enter()
+        try FileManager.default.removeItem(atPath: file)
+        let answer = try await browser.post("/send", "request=%7B%22url%22%3A%22http://typed.example%22%7D")
+        #expect(answer.status == 500 && answer.body.contains("http://typed.example"))
+    }
+
     // MARK: Other stores
 
     @Test func `a missing store is named, and shown when it is there`() async throws {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Diamond
+@testable import cachectl
 
 @Suite("the pages of the queue", .limit(minutes: 5)) struct QueuePagesTests {
     let shell = Shell()
@@ -85,7 +86,7 @@ import Testing
         _ = try await shell("queue", "hold", "4")
         let before = try shell.queue().jobs(ReplayFilter(includesSignedOut: true))
         let fields = [
-            "kind": "queue", "action": "discard", "count": "4", "confirmed": "yes", "base": "{}", "request": "{}",
+            "kind": "queue", "action": "discard", "jobs": "", "confirmed": "yes", "base": "{}", "request": "{}",
         ]
         let answer = try await RunningInspector(shell: shell).enter().post(path, fields)
         #expect(answer.status == 403 && answer.body.contains("--write"))
@@ -116,18 +117,21 @@ import Testing
         #expect(try await pages.post("/queue/jobs/3/forget", [:]).status == 404)
     }
 
-    @Test func `changes all jobs that match only if their number is the confirmed one`() async throws {
+    @Test func `changes all jobs that match only if they are the confirmed ones`() async throws {
         try await fill()
         let pages = try await RunningInspector("--write", shell: shell).enter()
         let fields = ["match": "a.example", "action": "discard"]
         let question = try await pages.post("/queue/bulk", fields)
-        #expect(question.status == 200 && question.body.contains("name=\"count\" value=\"2\""))
+        #expect(question.status == 200 && question.body.contains("discard 2 jobs"))
+        #expect(question.body.contains("The first one is job 3, the last one job 4."))
+        // As many as before, but another one.
+        try await shell.queue().discard(3)
         try await add("https://a.example/5")
-        let conflict = try await pages.post("/queue/bulk", fields.merging(["count": "2"]) { $1 })
-        #expect(conflict.status == 409 && conflict.body.contains("3 match now. Nothing was done."))
-        #expect(try shell.queue().counts()[.done] == 0)
-        let done = try await pages.post("/queue/bulk", fields.merging(["count": "3"]) { $1 })
-        #expect(done.status == 200 && done.body.contains("discarded 3 jobs"))
+        let conflict = try await pages.post("/queue/bulk", fields.merging(["jobs": question.jobs]) { $1 })
+        #expect(conflict.status == 409 && conflict.body.contains("not those that you confirmed. Nothing was done."))
+        #expect(try shell.queue().counts()[.done] == 1 && conflict.jobs != question.jobs)
+        let done = try await pages.post("/queue/bulk", fields.merging(["jobs": conflict.jobs]) { $1 })
+        #expect(done.status == 200 && done.body.contains("discarded 2 jobs"))
         #expect(try shell.queue().counts()[.done] == 3)
     }
 
@@ -135,19 +139,33 @@ import Testing
         try await add("https://a.example/1") { $0.body = .json(["id": 9_007_199_254_740_993]) }
         let pages = try await RunningInspector("--write", shell: shell).enter()
         let form = try await pages.get("/queue/jobs/1/edit").body
-        let base = try #require(form.firstMatch(of: #/name="base" value="([^"]*)"/#)).1.unescaped
-        let text = base.replacing("9007199254740993", with: "9007199254740995")
+        let base = String(try #require(form.firstMatch(of: #/name="base" value="([0-9a-f]{64})"/#)).1)
+        let stored = try #require(form.firstMatch(of: #/<textarea[^>]*>\n([^<]*)</#)).1.unescaped
+        let text = stored.replacing("9007199254740993", with: "9007199254740995")
         let edit = { text in try await pages.post("/queue/jobs/1/edit", ["base": base, "request": text]) }
         #expect(try await edit(text).values("Location") == ["/queue/jobs/1?edited=1"])
         #expect(try await pages.get("/queue/jobs/1").body.contains("9007199254740995"))
-        let mine = base.replacing("9007199254740993", with: "9007199254740997")
+        let mine = stored.replacing("9007199254740993", with: "9007199254740997")
         let conflict = try await edit(mine)
         #expect(conflict.status == 409 && conflict.body.contains("was changed meanwhile"))
         #expect(conflict.body.unescaped.contains(mine))
         #expect(conflict.body.contains("<ins>") && conflict.body.contains("9007199254740995"))
-        let malformed = try await edit("{\"url\": <typed")
+        let fresh = String(try #require(conflict.body.firstMatch(of: #/name="base" value="([0-9a-f]{64})"/#)).1)
+        let malformed = try await pages.post("/queue/jobs/1/edit", ["base": fresh, "request": "{\"url\": <typed"])
         #expect(malformed.status == 400 && malformed.body.contains("&lt;typed"))
         #expect(try shell.queue().request(of: 1)?.body == .json(["id": 9_007_199_254_740_995]))
+    }
+
+    @Test func `edits a large request`() async throws {
+        let name = String(repeating: "\"", count: 1 << 20)
+        try await add("https://a.example/1") { $0.body = .json(["name": .string(name)]) }
+        let pages = try await RunningInspector("--write", shell: shell).enter()
+        let form = try await pages.get("/queue/jobs/1/edit").body
+        let base = String(try #require(form.firstMatch(of: #/name="base" value="([0-9a-f]{64})"/#)).1)
+        let text = Output.text(of: try #require(try shell.queue().request(of: 1)), isPretty: true)
+        let edit = ["base": base, "request": text.replacing("a.example/1", with: "a.example/2")]
+        #expect(try await pages.post("/queue/jobs/1/edit", edit).status == 303)
+        #expect(try shell.queue().job(1)?.url == "https://a.example/2")
     }
 
     @Test func `escapes names, and shows no secret`() async throws {
@@ -174,6 +192,13 @@ extension Browser {
     fileprivate func post(_ path: String, _ fields: [String: String]) async throws -> RawAnswer {
         let items = fields.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }
         return try await post(path, items.joined(separator: "&"))
+    }
+}
+
+extension RawAnswer {
+    /// The jobs that a question is about.
+    fileprivate var jobs: String {
+        body.firstMatch(of: #/name="jobs" value="([0-9a-f]{64})"/#).map { String($0.1) } ?? ""
     }
 }
 

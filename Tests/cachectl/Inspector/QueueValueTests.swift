@@ -51,24 +51,37 @@ import Testing
         #expect(samples.all.first?.counts == [.ready: 21] && samples.all.last?.counts == [.ready: 200])
     }
 
-    @Test(
-        arguments: [
-            (nil, "3 jobs", nil), (2, "3 jobs", "you confirmed 2 jobs, and 3 match now. Nothing was done."),
-        ] as [(Int?, String, String?)])
-    func `a question names the number of jobs`(confirmed: Int?, jobs: String, change: String?) throws {
+    @Test(arguments: [false, true]) func `a question names the jobs`(isChanged: Bool) throws {
         let query = try JobQuery(FormFields("state=dead"))
         let bulk = JobBulk(action: .redrive, filter: query.filter)
-        let page = BulkPage.question(bulk, of: query, count: 3, confirmed: confirmed)
-        #expect(page.jobs == jobs && page.asks && page.count == "3")
-        #expect(change.map { page.message?.hasSuffix($0) == true } ?? (page.message == nil))
-        #expect(!BulkPage.question(bulk, of: query, count: 0).asks)
+        let page = BulkPage.question(bulk, of: query, jobs: [5, 6, 9], isChanged: isChanged)
+        #expect(page.jobs == "3 jobs" && page.asks && page.range == "The first one is job 5, the last one job 9.")
+        #expect((page.message != nil) == isChanged)
+        let other = BulkPage.question(bulk, of: query, jobs: [5, 7, 9], isChanged: isChanged)
+        #expect(other.fingerprint != page.fingerprint)
+        #expect(!BulkPage.question(bulk, of: query, jobs: [], isChanged: isChanged).asks)
+    }
+
+    @Test func `an action on all jobs finds them on all pages`() async throws {
+        let queue = try Shell().queue()
+        let count = 1001
+        for number in 1...count {
+            var request = Request("https://a.example/\(number)", method: .post)
+            request.replay = ReplayPolicy(.durable)
+            try await queue.enqueue(request)
+        }
+        let bulk = JobBulk(action: .hold, filter: JobFilter(match: TextPattern(argument: "a.example")))
+        let found = try await bulk.preview(in: queue)
+        #expect(found.done == (1...count).map(Int64.init) && found.refusals.isEmpty)
+        #expect(try queue.counts()[.held] == 0)
     }
 
     @Test func `an edit that is a conflict shows what it changes in the stored request`() {
-        let page = JobEditPage(id: 7, text: "a\nmine", base: "a\nold", problem: "changed", stored: "a\ntheirs")
-        #expect(page.isConflict && page.base == "a\ntheirs" && page.text == "a\nmine")
+        let base = Fingerprint.text(of: "a\nold")
+        let page = JobEditPage(id: 7, text: "a\nmine", base: base, problem: "changed", stored: "a\ntheirs")
+        #expect(page.isConflict && page.base == Fingerprint.text(of: "a\ntheirs") && page.text == "a\nmine")
         #expect(page.changes.map(\.text) == ["- theirs", "+ mine"] && page.changes.map(\.isAdded) == [false, true])
-        let running = JobEditPage(id: 7, text: "a\nmine", base: "a\nold", problem: "running", stored: "a\nold")
+        let running = JobEditPage(id: 7, text: "a\nmine", base: base, problem: "running", stored: "a\nold")
         #expect(!running.isConflict && running.changes.isEmpty)
     }
 }

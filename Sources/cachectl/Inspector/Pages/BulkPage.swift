@@ -6,7 +6,10 @@ struct BulkPage {
     let action: String
     /// `3 jobs`.
     let jobs: String
-    let count: String
+    /// The first and the last job; `nil` if there are not several.
+    let range: String?
+    /// The ``Fingerprint`` of the jobs.
+    let fingerprint: String
     let fields: [JobQuery.Field]
     /// The list of the jobs that match.
     let path: String
@@ -18,35 +21,39 @@ struct BulkPage {
     let refusals: [String]
 
     private init(
-        _ bulk: JobBulk, of query: JobQuery, count: Int, asks: Bool, message: String? = nil, refusals: [String] = []
+        _ bulk: JobBulk, of query: JobQuery, jobs ids: [ReplayJob.ID], asks: Bool, message: String? = nil,
+        refusals: [String] = []
     ) {
         action = bulk.action.rawValue
-        jobs = Quantity.jobs(count)
-        self.count = String(count)
+        jobs = Quantity.jobs(ids.count)
+        range = ids.count > 1 ? "The first one is job \(ids[0]), the last one job \(ids[ids.count - 1])." : nil
+        fingerprint = Fingerprint.text(of: ids)
         fields = query.fields
         path = query.address()
-        self.asks = asks && count > 0
+        self.asks = asks && !ids.isEmpty
         self.message = message
         self.refusals = refusals
     }
 
-    /// Asks about a number of jobs.
+    /// Asks about jobs.
     ///
-    /// - Parameter confirmed: The number that was confirmed, which is no longer right; `nil` for the first question.
-    static func question(_ bulk: JobBulk, of query: JobQuery, count: Int, confirmed: Int? = nil) -> BulkPage {
-        let change = confirmed.map { confirmed in
-            "The queue has changed meanwhile: you confirmed \(Quantity.jobs(confirmed)), and \(count) match now. "
-                + "Nothing was done."
-        }
-        let none = count == 0 ? "No job that matches is in a state that allows it." : nil
-        return BulkPage(bulk, of: query, count: count, asks: true, message: change ?? none)
+    /// - Parameter isChanged: Whether other jobs were confirmed.
+    static func question(
+        _ bulk: JobBulk, of query: JobQuery, jobs ids: [ReplayJob.ID], isChanged: Bool
+    ) -> BulkPage {
+        let change =
+            isChanged
+            ? "The queue has changed meanwhile: the jobs that match now are not those that you confirmed. "
+                + "Nothing was done." : nil
+        let none = ids.isEmpty ? "No job that matches is in a state that allows it." : nil
+        return BulkPage(bulk, of: query, jobs: ids, asks: true, message: change ?? none)
     }
 
     /// Reports what an action has done.
     static func report(_ bulk: JobBulk, of query: JobQuery, result: ReplayQueue.BulkResult) -> BulkPage {
         let done = "\(bulk.action.participle) \(Quantity.jobs(result.done.count))"
         let refusals = result.refusals.map { $0.error.message.withoutControls }
-        return BulkPage(bulk, of: query, count: result.done.count, asks: false, message: done, refusals: refusals)
+        return BulkPage(bulk, of: query, jobs: result.done, asks: false, message: done, refusals: refusals)
     }
 
     static let routes = [
@@ -58,10 +65,10 @@ struct BulkPage {
             let bulk = JobBulk(action: action, filter: query.filter)
             let queue = try await inspector.queue()
             let found = try await bulk.preview(in: queue).done
-            let confirmed = Int(request.form["count"])
-            guard confirmed == found.count else {
-                let value = question(bulk, of: query, count: found.count, confirmed: confirmed)
-                return await show(value, in: inspector, status: confirmed == nil ? 200 : 409)
+            let isConfirmed = request.form.contains("jobs")
+            guard isConfirmed, request.form["jobs"] == Fingerprint.text(of: found) else {
+                let value = question(bulk, of: query, jobs: found, isChanged: isConfirmed)
+                return await show(value, in: inspector, status: isConfirmed ? 409 : 200)
             }
             let result = try await bulk.apply(to: found, in: queue)
             return await show(report(bulk, of: query, result: result), in: inspector)

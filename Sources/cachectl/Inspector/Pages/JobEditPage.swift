@@ -7,7 +7,8 @@ struct JobEditPage {
     let id: String
     /// The request as it is edited.
     let text: String
-    /// The stored request that the edit began with. The edit is a conflict if another one is stored by then.
+    /// The ``Fingerprint`` of the stored request that the edit began with. The edit is a conflict if another one is
+    /// stored by then.
     let base: String
     /// Why the edited request was not stored.
     let problem: String?
@@ -15,13 +16,14 @@ struct JobEditPage {
     let changes: [JobPage.DiffLine]
     let isConflict: Bool
 
+    /// - Parameter stored: The request that is stored now, if the edit was a conflict.
     init(id: ReplayJob.ID, text: String, base: String, problem: String? = nil, stored: String? = nil) {
         self.id = String(id)
         self.text = text
-        self.base = stored ?? base
+        self.base = stored.map { Fingerprint.text(of: $0) } ?? base
         self.problem = problem?.withoutControls
-        let other = stored.flatMap { $0 == base ? nil : $0 }
-        isConflict = other != nil
+        isConflict = self.base != base
+        let other = isConflict ? stored : nil
         changes = JobPage.DiffLine.all(
             of: other.map { LineDifference(from: Self.lines(of: $0), to: Self.lines(of: text)) })
     }
@@ -31,35 +33,47 @@ struct JobEditPage {
     static let routes = [
         Route.page("/queue/jobs/{id}/edit") { request, inspector in
             let id = try JobPage.id(of: request)
-            guard let stored = try await inspector.queue().request(of: id) else { throw ReplayError.noJob(id) }
-            let text = Output.text(of: stored, isPretty: true)
-            return await show(JobEditPage(id: id, text: text, base: text), in: inspector)
+            let text = try stored(id, in: await inspector.queue()).text
+            return await show(JobEditPage(id: id, text: text, base: Fingerprint.text(of: text)), in: inspector)
         },
         Route.action("/queue/jobs/{id}/edit") { request, inspector in
             let id = try JobPage.id(of: request)
             let queue = try await inspector.queue()
             // A form has CRLF.
             let text = request.form[text: "request"].replacing("\r\n", with: "\n")
-            let base = request.form[text: "base"].replacing("\r\n", with: "\n")
             do throws(ReplayError) {
-                let result = try await edit(id, base: base).apply(Data(text.utf8), in: queue)
+                let result = try await edit(id, text, base: request.form["base"], in: queue)
                 return .redirect("/queue/jobs/\(result.job)" + (result.isChanged ? "?edited=\(id)" : ""))
             } catch {
                 // Nothing that was typed is lost.
-                let isConflict = error.code == .wrongState
-                let stored = isConflict ? (try? queue.request(of: id)).map { Output.text(of: $0, isPretty: true) } : nil
-                let value = JobEditPage(id: id, text: text, base: base, problem: error.message, stored: stored)
+                let now = error.code == .wrongState ? try? stored(id, in: queue).text : nil
+                let value = JobEditPage(
+                    id: id, text: text, base: request.form["base"], problem: error.message, stored: now)
                 return await show(value, in: inspector, status: PageProblem(error)?.status ?? 503)
             }
         },
     ]
 
-    private static func edit(_ id: ReplayJob.ID, base: String) throws(ReplayError) -> JobEdit {
-        do throws(RequestError) {
-            return JobEdit(id: id, old: try Request(json: Data(base.utf8)), place: "the edited text")
-        } catch {
-            throw ReplayError(.badRequest, "the page does not say which request was edited: open it again")
+    /// A request, and its JSON as it is edited.
+    private struct Stored {
+        let request: Request
+        var text: String { Output.text(of: request, isPretty: true) }
+    }
+
+    private static func stored(_ id: ReplayJob.ID, in queue: ReplayQueue) throws(ReplayError) -> Stored {
+        guard let request = try queue.request(of: id) else { throw .noJob(id) }
+        return Stored(request: request)
+    }
+
+    private static func edit(
+        _ id: ReplayJob.ID, _ text: String, base: String, in queue: ReplayQueue
+    ) async throws(ReplayError) -> JobEdit.Result {
+        let stored = try stored(id, in: queue)
+        guard Fingerprint.text(of: stored.text) == base else {
+            throw ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again")
         }
+        let edit = JobEdit(id: id, old: stored.request, place: "the edited text")
+        return try await edit.apply(Data(text.utf8), in: queue)
     }
 
     private static func show(

@@ -34,10 +34,13 @@ struct SendPage {
             var page = SendPage(text: request.form[text: "request"])
             do {
                 page.response = try await inspector.send(page.request())
-            } catch let error as PageProblem {
-                page.problem = error.message
+                return await inspector.sendPage(page)
+            } catch {
+                // What was typed is not lost.
+                let problem = PageProblem(any: error)
+                page.problem = problem.message
+                return await inspector.sendPage(page, status: problem.status)
             }
-            return await inspector.sendPage(page, status: page.problem == nil ? 200 : 400)
         },
     ]
 
@@ -117,6 +120,7 @@ extension Inspector {
         } catch {
             result = SentResult(error)
         }
+        await engine.waitForRefreshes()
         await engine.close()
         return result
     }

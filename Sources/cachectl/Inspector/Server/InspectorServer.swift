@@ -10,8 +10,8 @@ struct InspectorServer: Sendable {
     let inspector: Inspector
     let session: Session
 
-    /// The maximum size of a sent form, in bytes.
-    private static let formLimit = 4 << 20
+    /// The maximum size of a sent form, in bytes. The escapes of a form triple the size of a request.
+    private static let formLimit = 32 << 20
 
     /// Serves until the task is canceled.
     ///
