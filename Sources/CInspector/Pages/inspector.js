@@ -3,12 +3,24 @@
   "use strict";
   const pause = document.getElementById("pause");
   const offline = document.getElementById("offline");
+  const problem = document.getElementById("problem");
   const sources = new Set();
   // For the tab: the next page stays paused, too.
   let paused = sessionStorage.getItem("paused") === "yes";
 
+  // A hidden tab needs no stream, and a browser has few connections for one server.
+  const isLive = () => !paused && !document.hidden;
+
+  function report(text) {
+    problem.textContent = text;
+    problem.hidden = text === "";
+  }
+
+  // htmx also asks for one when the time of a lost stream is over.
   htmx.createEventSource = (url) => {
     const source = new EventSource(url);
+    if (!isLive()) source.close();
+    source.addEventListener("problem", (event) => report(event.data));
     sources.add(source);
     return source;
   };
@@ -27,14 +39,21 @@
 
   // A new element has no stream yet, and no chart.
   function reconnect() {
+    clear();
     for (const box of document.querySelectorAll("[data-live]")) {
       const fresh = box.cloneNode(true);
-      for (const chart of fresh.querySelectorAll("[data-chart]")) chart.replaceChildren();
+      const focused = [...box.querySelectorAll("*")].indexOf(document.activeElement);
       box.replaceWith(fresh);
       connect();
       htmx.process(fresh);
+      fresh.querySelectorAll("*")[focused]?.focus();
     }
-    redraw();
+    draw();
+  }
+
+  function update() {
+    disconnect();
+    if (isLive()) reconnect();
   }
 
   function showPause() {
@@ -46,21 +65,26 @@
   pause.addEventListener("click", () => {
     paused = !paused;
     sessionStorage.setItem("paused", paused ? "yes" : "no");
-    if (paused) disconnect(); else reconnect();
+    update();
     showPause();
   });
-
-  // A hidden tab needs no stream, and a browser has few connections for one server.
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) disconnect(); else if (!paused) reconnect();
-  });
+  document.addEventListener("visibilitychange", update);
   window.addEventListener("pagehide", disconnect);
 
   for (const name of ["htmx:sseError", "htmx:sendError"]) {
     document.addEventListener(name, () => { offline.hidden = false; });
   }
-  for (const name of ["htmx:sseOpen", "htmx:afterOnLoad"]) {
-    document.addEventListener(name, () => { offline.hidden = true; });
+  document.addEventListener("htmx:sseOpen", () => { offline.hidden = true; });
+  // Also sent for an answer that is no success.
+  document.addEventListener("htmx:afterOnLoad", (event) => {
+    offline.hidden = true;
+    report(event.detail.xhr.status < 400 ? "" : messageOf(event.detail.xhr));
+  });
+
+  // The page of a problem says what to do.
+  function messageOf(answer) {
+    const page = new DOMParser().parseFromString(answer.responseText, "text/html");
+    return page.querySelector("main .bad")?.textContent ?? `The server answers ${answer.status}.`;
   }
 
   // A chart of a table: the first column has times as seconds, the others with data-value have numbers.
@@ -111,9 +135,13 @@
     }
   }
 
-  function redraw() {
+  function clear() {
     for (const plot of charts.values()) plot.destroy();
     charts.clear();
+  }
+
+  function redraw() {
+    clear();
     draw();
   }
 
@@ -123,7 +151,7 @@
   });
   document.addEventListener("htmx:afterSwap", draw);
 
-  if (!paused) connect();
+  if (isLive()) connect();
   showPause();
   draw();
 })();

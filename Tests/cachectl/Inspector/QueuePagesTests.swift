@@ -135,6 +135,15 @@ import Testing
         #expect(try shell.queue().counts()[.done] == 3)
     }
 
+    @Test func `says why a live page cannot be read, and goes on when it can`() async throws {
+        let pages = try await RunningInspector(shell: shell).enter()
+        let live = try pages.inspector.client("GET /queue/live", pages.fields)
+        let problem = await live.read(through: "\n\nevent: problem\ndata: ")
+        #expect(problem.contains(" 200 ") && !problem.contains("event: queue"))
+        try await fill()
+        #expect(await live.read(through: "event: queue\ndata: ").hasSuffix("event: queue\ndata: "))
+    }
+
     @Test func `edits a request, and loses nothing if it was changed meanwhile`() async throws {
         try await add("https://a.example/1") { $0.body = .json(["id": 9_007_199_254_740_993]) }
         let pages = try await RunningInspector("--write", shell: shell).enter()

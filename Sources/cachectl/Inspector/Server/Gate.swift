@@ -99,9 +99,8 @@ struct Gate: RouterMiddleware {
 
     private func problem(_ error: any Error) async -> Response {
         let problem =
-            PageProblem(error)
-            ?? (error as? any HTTPResponseError).map { PageProblem(status: $0.status.code, message: Self.text(of: $0)) }
-            ?? PageProblem(status: 500, message: "The page has failed: \(type(of: error)).")
+            (error as? any HTTPResponseError).map { PageProblem(status: $0.status.code, message: Self.text(of: $0)) }
+            ?? PageProblem(any: error)
         return await PageResponse.html(
             inspector.problemPage(problem, isKnown: problem.status != 401 && problem.status != 421),
             status: problem.status

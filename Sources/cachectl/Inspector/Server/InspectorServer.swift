@@ -74,13 +74,26 @@ extension PageResponse {
         ResponseBody { writer in
             var shown: [String: String] = [:]
             while !Task.isCancelled {
-                let now = try await parts()
+                let now = try await current(parts)
                 let changes = now.filter { shown[$0.key] != $0.value }
                 try await writer.write(ByteBuffer(string: ":\n\n" + changes.map { event($0.key, $0.value) }.joined()))
                 shown = now
                 try await Task.sleep(for: .seconds(1))
             }
             try await writer.finish(nil)
+        }
+    }
+
+    /// Returns the parts and no `problem`; if they cannot be read, only the problem.
+    private static func current(
+        _ parts: @Sendable () async throws -> [String: String]
+    ) async throws -> [String: String] {
+        do {
+            return try await parts().merging(["problem": ""]) { $1 }
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return ["problem": PageProblem(any: error).message]
         }
     }
 

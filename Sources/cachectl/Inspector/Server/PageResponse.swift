@@ -11,7 +11,8 @@ enum PageResponse: Sendable {
     /// Bytes that a browser shows as an image, or saves as a file if they have a name.
     case bytes(Data, type: String, fileName: String? = nil)
     /// Parts of a page by their names, each second. A part that has changed replaces the content of the element with
-    /// the attribute `sse-swap="NAME"`, inside of an element whose `data-live` has the path of the route.
+    /// the attribute `sse-swap="NAME"`, inside of an element whose `data-live` has the path of the route. An error is
+    /// shown above the page until the parts can be read again.
     case live(@Sendable () async throws -> [String: String])
 }
 
@@ -32,6 +33,13 @@ struct PageProblem: Error {
         case let error as ConnectionError: self.init(status: 502, message: error.message)
         default: return nil
         }
+    }
+
+    /// Creates the problem for any error.
+    init(any error: any Error) {
+        self =
+            PageProblem(error)
+            ?? PageProblem(status: 500, message: "The page has failed: \(type(of: error)).")
     }
 
     init(status: Int = 400, message: String) {
