@@ -47,6 +47,7 @@ import Testing
             .write(to: URL(filePath: cachectl.temporary.store.eventPath))
         let page = try await browser.get("/timeline").body
         #expect(page.contains("http://h/a?&lt;b&gt;") && page.contains("200 network"), "\(page)")
+        #expect(page.contains(#"<a href="/entries?url=http%3A%2F%2Fh%2Fa%3F%3Cb%3E">"#))
         #expect(page.contains(#"<rect class="wait" x="0""#) && page.contains(#"<rect class="wire""#))
         #expect(try await browser.get("/timeline?kind=failed").body.contains("No requests."))
         #expect(try await browser.get("/").body.contains("latency, 50 % of 1 requests"))

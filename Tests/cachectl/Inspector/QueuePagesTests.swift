@@ -79,7 +79,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "/queue/release", "/queue/bulk", "/queue/jobs/3/retry", "/queue/jobs/3/hold", "/queue/jobs/4/release",
+        "/queue/hold", "/queue/release", "/queue/bulk", "/queue/jobs/3/retry", "/queue/jobs/3/hold",
+        "/queue/jobs/4/release",
         "/queue/jobs/3/discard", "/queue/jobs/2/redrive", "/queue/jobs/3/edit",
     ]) func `refuses an action without --write`(path: String) async throws {
         try await fill()
@@ -133,6 +134,28 @@ import Testing
         let done = try await pages.post("/queue/bulk", fields.merging(["jobs": conflict.jobs]) { $1 })
         #expect(done.status == 200 && done.body.contains("discarded 2 jobs"))
         #expect(try shell.queue().counts()[.done] == 3)
+    }
+
+    @Test(arguments: [
+        ("lane", "images", ReplayHold.lane("images")), ("key", "cart 7 ", .key("cart 7 ")),
+        ("identity", "alice", .identity("alice")), ("queue", "", .queue),
+    ]) func `holds a part of the queue`(kind: String, name: String, hold: ReplayHold) async throws {
+        try await fill()
+        let pages = try await RunningInspector("--write", shell: shell).enter()
+        #expect(try await pages.get("/queue").body.contains("action=\"/queue/hold\""))
+        let fields = ["kind": kind, "name": name, "reason": "night"]
+        #expect(try await pages.post("/queue/hold", fields).status == 303)
+        #expect(try shell.queue().holds().map(\.hold) == [hold] && shell.queue().holds().first?.reason == "night")
+        #expect(try await pages.post("/queue/release", fields).status == 303)
+        #expect(try shell.queue().holds().isEmpty)
+    }
+
+    @Test(arguments: [("lane", ""), ("queue", "images"), ("engine", "a"), ("", "")])
+    func `refuses a hold of nothing`(kind: String, name: String) async throws {
+        try await fill()
+        let pages = try await RunningInspector("--write", shell: shell).enter()
+        #expect(try await pages.post("/queue/hold", ["kind": kind, "name": name]).status == 400)
+        #expect(try shell.queue().holds().isEmpty)
     }
 
     @Test func `says why a live page cannot be read, and goes on when it can`() async throws {

@@ -76,6 +76,26 @@ import Testing
         #expect(try queue.counts()[.held] == 0)
     }
 
+    @Test func `a note has the open jobs of lanes that are not counted`() async throws {
+        let queue = try Shell().queue()
+        for number in 1...3 {
+            var request = Request("https://a.example/\(number)", method: .post)
+            request.replay = ReplayPolicy(.durable)
+            request.lane = Lane("lane \(number)")
+            try await queue.enqueue(request)
+        }
+        var lanes = 0
+        let some = try QueueSample(of: queue, lanes: []) {
+            lanes += 1
+            return lanes > 1
+        }
+        let all = try QueueSample(of: queue, lanes: [])
+        let notes = [some, all].map { sample in
+            QueuePage(counts: sample.counts, holds: [], samples: [sample], isWritable: false).laneNote
+        }
+        #expect(some.lanes == ["lane 1": 1] && notes == ["and 2 jobs in other lanes", nil])
+    }
+
     @Test func `an edit that is a conflict shows what it changes in the stored request`() {
         let base = Fingerprint.text(of: "a\nold")
         let page = JobEditPage(id: 7, text: "a\nmine", base: base, problem: "changed", stored: "a\ntheirs")

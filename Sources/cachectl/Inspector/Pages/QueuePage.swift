@@ -28,6 +28,8 @@ struct QueuePage {
     let isWritable: Bool
     let states: [Row]
     let lanes: [Row]
+    /// The open jobs of other lanes, if there are some.
+    let laneNote: String?
     let errors: [Row]
     /// The jobs that ``errors`` are about, if there are others.
     let errorNote: String?
@@ -50,6 +52,9 @@ struct QueuePage {
         lanes = latest.lanes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { name, count in
             Row(field: "lane", value: name, count: count, earlier: samples.dropLast().map { $0.lanes[name] ?? 0 })
         }
+        let others =
+            QueueSample.open.reduce(0) { $0 + latest.counts[$1, default: 0] } - latest.lanes.values.reduce(0, +)
+        laneNote = others > 0 ? "and \(Quantity.jobs(others)) in other lanes" : nil
         errors = latest.errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { code, count in
             Row(field: "error", value: code, count: count, earlier: samples.dropLast().map { $0.errors[code] ?? 0 })
         }
@@ -97,16 +102,6 @@ extension QueuePage {
                 ]
             }
         },
-        Route.action("/queue/release") { request, inspector in
-            let queue = try await inspector.queue()
-            let (kind, name) = (request.form["kind"], request.form[text: "name"])
-            let held = try queue.holds().map(\.hold).first { HoldForm($0).matches(kind: kind, name: name) }
-            guard let held else {
-                throw PageProblem(status: 409, message: "It is no longer held: another program has released it.")
-            }
-            _ = try await queue.release(held)
-            return .redirect("/queue")
-        },
     ]
 
     private static func page(of inspector: Inspector) async throws -> QueuePage {
@@ -114,12 +109,6 @@ extension QueuePage {
         return QueuePage(
             counts: try queue.counts(), holds: try queue.holds(),
             samples: try inspector.samples.all(of: queue), isWritable: inspector.isWritable)
-    }
-}
-
-extension HoldForm {
-    fileprivate func matches(kind: String, name: String) -> Bool {
-        self.kind == kind && (self.name ?? "").utf8.elementsEqual(name.utf8)
     }
 }
 #endif

@@ -8,7 +8,8 @@ struct QueueSample: Sendable {
     static let open: Set<ReplayState> = [.ready, .waiting, .running, .held]
 
     var counts: [ReplayState: Int] = [:]
-    /// The number of open jobs in each lane.
+    /// The number of open jobs in each lane. Lanes are missing if the first open jobs are all of others, if there are
+    /// many, and if counting takes too long.
     var lanes: [String: Int] = [:]
     /// The open job that was added first.
     var oldest: ReplayJob?
@@ -27,13 +28,17 @@ extension QueueSample {
 
     /// Reads the depth of a queue.
     ///
-    /// - Parameter known: Lanes to count beside those of the jobs that were added first.
-    init(of queue: ReplayQueue, lanes known: Set<String>) throws(ReplayError) {
+    /// - Parameters:
+    ///   - known: Lanes to count beside those of the jobs that were added first.
+    ///   - isOver: Whether to count no further lane. Asked before each of them.
+    init(
+        of queue: ReplayQueue, lanes known: Set<String>, unless isOver: () -> Bool = { false }
+    ) throws(ReplayError) {
         counts = try queue.counts()
         let open = try queue.jobs(
             ReplayFilter(states: Self.open, includesSignedOut: true), limit: Self.jobLimit)
         oldest = open.first
-        for name in known.union(open.map(\.lane)).sorted().prefix(Self.laneLimit) {
+        for name in known.union(open.map(\.lane)).sorted().prefix(Self.laneLimit) where !isOver() {
             lanes[name] = try queue.count(
                 ReplayFilter(states: Self.open, lane: Lane(name), includesSignedOut: true))
         }

@@ -6,6 +6,8 @@ import Synchronization
 final class QueueSamples: Sendable {
     private static let interval = Duration.seconds(10)
     private static let capacity = 180
+    /// The time that counting the jobs of lanes may take: an index has their states, not their lanes.
+    private static let patience = Duration.milliseconds(150)
 
     private let stored = Mutex<[QueueSample]>([])
 
@@ -21,7 +23,9 @@ final class QueueSamples: Sendable {
     }
 
     private func add(of queue: ReplayQueue) throws(ReplayError) {
-        add(try QueueSample(of: queue, lanes: Set(all.last?.lanes.keys ?? [:].keys)))
+        let end = ContinuousClock.now + Self.patience
+        let known = Set(all.last?.lanes.keys ?? [:].keys)
+        add(try QueueSample(of: queue, lanes: known) { ContinuousClock.now > end })
     }
 
     /// Returns the samples. Reads the first one if there is none yet.

@@ -27,8 +27,8 @@ struct Route: Sendable {
     /// links at the top.
     static let all = [
         Overview.routes, EntriesPage.routes, EntryPage.routes, EntryFiles.routes, EntryActions.routes,
-        QueuePage.routes, JobsPage.routes, BulkPage.routes, JobPage.routes, JobEditPage.routes, TimelinePage.routes,
-        SendPage.routes,
+        QueuePage.routes, HoldActions.routes, JobsPage.routes, BulkPage.routes, JobPage.routes, JobEditPage.routes,
+        TimelinePage.routes, SendPage.routes,
     ].flatMap(\.self)
 }
 

@@ -8,6 +8,8 @@ struct TimelinePage {
         let time: String
         let method: String
         let url: String
+        /// The search for the entry; `nil` if the URL is sealed.
+        let entryPath: String?
         let program: String
         let result: String
         let isFailure: Bool
@@ -108,6 +110,7 @@ extension TimelinePage.Row {
         time = String(Quantity.instant(exchange.time).dropFirst(11).dropLast())
         method = exchange.method
         url = exchange.url
+        entryPath = exchange.url == "•••" ? nil : FormFields().address("/entries", replacing: "url", with: exchange.url)
         program = exchange.program
         result = exchange.result.isEmpty ? "under way" : exchange.result
         isFailure = exchange.error != nil || exchange.status ?? 0 >= 400
