@@ -23,11 +23,25 @@ from pathlib import Path
 
 from axe_selenium_python import Axe
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 HOSTILE = "<img src=x onerror=window.hacked=1>\"'<script>window.hacked=1</script>\"\u0301 autofocus onfocus=hacked() "
 SECRET = "SECRET-VALUE"
+# Seconds. A condition is met much sooner, except on a machine that does a lot else.
+PATIENCE = 120
+
+# Counts the messages of streams, keeps the streams, and lets a test hide the page.
+WATCH = """
+window.messages = 0;
+document.addEventListener("htmx:sseMessage", () => { window.messages += 1; });
+window.streams = [];
+window.EventSource = class extends EventSource {
+  constructor(...values) { super(...values); window.streams.push(this); }
+};
+Object.defineProperty(document, "hidden", { get: () => sessionStorage.getItem("hidden") === "yes" });
+"""
 
 
 def picture():
@@ -46,7 +60,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         kind, body = self.answer()
-        self.send_response(404 if self.path.startswith("/missing") else 200)
+        self.send_response({"/missing": 404, "/refused": 400}.get(self.path.split("?")[0], 200))
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", '"1"')
@@ -82,7 +96,7 @@ class Inspector:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE)
 
 
 class Failures(list):
@@ -102,7 +116,11 @@ def browser():
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     options.binary_location = shutil.which("chromium")
     # Named, so that selenium looks for no other one in the network.
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.set_script_timeout(PATIENCE)
+    driver.set_page_load_timeout(PATIENCE)
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    return driver
 
 
 def resize(driver, width, scheme):
@@ -132,15 +150,35 @@ def check_page(driver, place):
     check_console(driver, place)
 
 
-def wait(driver, condition, text, seconds=10):
+def wait(driver, condition, text):
+    """Waits for a condition. An element that is replaced meanwhile is looked for again."""
     try:
-        WebDriverWait(driver, seconds).until(condition)
-    except Exception:  # selenium's own errors, too
-        failures.check(False, text)
+        WebDriverWait(driver, PATIENCE, ignored_exceptions=[StaleElementReferenceException]).until(condition)
+    except Exception as error:  # selenium's own errors, too
+        failures.check(False, f"{text}: {type(error).__name__}")
 
 
 def find(driver, selector):
     return driver.find_element(By.CSS_SELECTOR, selector)
+
+
+def find_all(driver, selector):
+    return driver.find_elements(By.CSS_SELECTOR, selector)
+
+
+def wait_for_live(driver, place, count=1):
+    """Waits until a live page has received messages since it was loaded."""
+    wait(driver, lambda d: d.execute_script(
+        "return window.messages >= arguments[0] || !document.querySelector('[data-live]')", count),
+        f"{place}: is not live")
+
+
+def send(driver, path, fields=""):
+    """Sends a form, and returns the status of the answer."""
+    return driver.execute_async_script(
+        "const [path, body, done] = arguments;"
+        "fetch(path, {method: 'POST', body, headers: {'Content-Type': 'application/x-www-form-urlencoded'}})"
+        ".then((answer) => done(answer.status))", path, fields)
 
 
 def fill(program, store, origin):
@@ -157,41 +195,91 @@ def fill(program, store, origin):
         # Those after an error status are not sent.
         subprocess.run([program, "send", "--store", store, str(source), "--assert", "status >= 200"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    fill_queue(program, store, origin)
+    record(store, origin)
+
+
+def fill_queue(program, store, origin):
+    """Adds a job that is dead, one that is held, and two that are ready."""
+
+    def queue(*arguments, check=True):
+        subprocess.run([program, "queue", arguments[0], "--store", store, *arguments[1:]],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=check)
+
+    def add(path):
+        queue("add", "-X", "POST", "--json-body", json.dumps({"id": 9007199254740993, "name": HOSTILE}), origin + path)
+
+    add("/refused")
+    # The job is dead then, which is a failure.
+    queue("replay", check=False)
     for number in range(3):
-        subprocess.run([program, "queue", "add", "--store", store, "-X", "POST", "--json-body",
-                        json.dumps({"id": 9007199254740993, "name": HOSTILE}),
-                        f"{origin}/notes?number={number}"], stdout=subprocess.DEVNULL, check=True)
+        add(f"/notes?number={number}")
+    queue("hold", "2")
+    queue("hold", "--lane", "images", "--reason", HOSTILE)
+
+
+def record(store, origin):
+    """Writes what a program records with recordsEvents: a request that waits, and is then on the wire."""
+    now = int(time.time() * 1000)
+
+    def event(offset, **members):
+        return json.dumps({"time": now + offset, "process": 1, "program": "app", **members}) + "\n"
+
+    request = {"interval": "request", "id": 1, "method": "GET", "url": origin + "/cities?page=1", "lane": "default"}
+    attempt = {"interval": "attempt", "id": 2, "parent": 1}
+    (Path(store) / "events.jsonl").write_text(
+        event(0, kind="began", **request) + event(20, kind="began", **attempt)
+        + event(50, kind="ended", **attempt, milliseconds=30, status=200)
+        + event(51, kind="ended", **request, milliseconds=51, status=200, source="network"))
 
 
 def paths(driver, inspector):
-    """The pages behind the links at the top, and of an entry of each kind."""
+    """The pages behind the links at the top, of an entry of each kind, and of a job in each state."""
     driver.get(inspector.base + "/")
-    found = [link.get_attribute("href") for link in driver.find_elements(By.CSS_SELECTOR, "nav a")]
+    found = [link.get_attribute("href") for link in find_all(driver, "nav a")]
+    for state in ["dead", "held", "ready"]:
+        found.append(f"{inspector.base}/queue/jobs?state={state}")
+        driver.get(found[-1])
+        rows = find_all(driver, "th a")
+        failures.check(len(rows) > 0, f"no job is {state}")
+        found += [row.get_attribute("href") for row in rows[:1]]
     for text in ["/image", "/bytes", "/missing", "/hostile", "/named", "/cities?page=1"]:
         driver.get(f"{inspector.base}/entries?url={urllib.request.quote(text)}")
-        rows = driver.find_elements(By.CSS_SELECTOR, "td a.key")
+        rows = find_all(driver, "td a.key")
         failures.check(len(rows) > 0, f"no entry for {text}")
         if rows:
             found.append(rows[0].get_attribute("href"))
     for link in list(found):
         driver.get(link)
-        found += [other.get_attribute("href") for other in driver.find_elements(By.CSS_SELECTOR, "main a.button")
+        found += [other.get_attribute("href") for other in find_all(driver, "main a.button")
                   if other.get_dom_attribute("download") is None]
     return list(dict.fromkeys(found))
 
 
 def look(driver, inspector, folder):
     """Every page, in both widths, light and dark."""
-    for path in paths(driver, inspector):
+    found = paths(driver, inspector)
+    for part in ["/queue/jobs/1", "/edit", "/send", "/purge"]:
+        failures.check(any(part in path for path in found), f"no link leads to {part}")
+    for path in found:
         name = path.removeprefix(inspector.base).strip("/").replace("/", "-").split("?")[0] or "overview"
-        for width in [400, 1600]:
-            for scheme in ["light", "dark"]:
-                resize(driver, width, scheme)
-                driver.get(path)
-                time.sleep(0.3)
-                driver.save_screenshot(str(folder / f"{name}-{width}-{scheme}.png"))
-                check_page(driver, f"{path} at {width} {scheme}")
+        look_at(driver, path, name, folder, lambda: driver.get(path))
+    # The answers to forms have no address.
+    driver.get(f"{inspector.base}/queue/jobs?state=dead")
+    find(driver, "button[value=discard]").click()
+    wait(driver, lambda d: "discard 1 job" in find(d, "main").text, "an action on all jobs does not ask")
+    look_at(driver, "the question about all jobs", "queue-bulk", folder)
     resize(driver, 1600, "light")
+
+
+def look_at(driver, place, name, folder, load=lambda: None):
+    for width in [400, 1600]:
+        for scheme in ["light", "dark"]:
+            resize(driver, width, scheme)
+            load()
+            wait_for_live(driver, place)
+            driver.save_screenshot(str(folder / f"{name}-{width}-{scheme}.png"))
+            check_page(driver, f"{place} at {width} {scheme}")
 
 
 def click(driver, inspector):
@@ -208,7 +296,12 @@ def click(driver, inspector):
     wait(driver, lambda d: "The next equal request" in d.page_source, "an entry is shown")
     driver.get(f"{inspector.base}/entries?url=page%3D1")
     find(driver, "td a.key").click()
-    failures.check("9007199254740993" in driver.page_source, "an integer is not exact")
+    wait(driver, lambda d: "9007199254740993" in d.page_source, "an integer is not exact")
+    driver.get(inspector.base + "/timeline")
+    wait_for_live(driver, "the timeline")
+    failures.check(len(find_all(driver, "svg.bar rect.wire")) == 1, "the timeline has no time on the wire")
+    driver.execute_script("arguments[0].click()", find(driver, "td.break a"))
+    wait(driver, lambda d: find_all(d, "td a.key"), "the timeline does not lead to the entry")
     check_console(driver, "clicks")
 
 
@@ -220,7 +313,9 @@ def pause(driver, inspector):
     driver.get(inspector.base + "/entries")
     driver.get(inspector.base + "/")
     failures.check(find(driver, "#pause").text == "Resume", "the live view resumes after navigation")
-    failures.check(not driver.find_elements(By.CSS_SELECTOR, "[sse-connect]"), "a paused page has a stream")
+    failures.check(not find_all(driver, "[sse-connect]"), "a paused page has a stream")
+    failures.check(driver.execute_script("return htmx.createEventSource('/overview/live').readyState") == 2,
+                   "a stream that was lost comes back in a paused page")
     first = driver.current_window_handle
     driver.switch_to.new_window("tab")
     driver.get(inspector.base + "/")
@@ -228,8 +323,55 @@ def pause(driver, inspector):
     driver.close()
     driver.switch_to.window(first)
     find(driver, "#pause").click()
-    wait(driver, lambda d: d.find_elements(By.CSS_SELECTOR, "[sse-connect]"), "the live view does not resume")
-    failures.check(len(driver.find_elements(By.CSS_SELECTOR, ".chart canvas")) == 1, "there is no chart")
+    wait_for_live(driver, "the overview after a pause", 2)
+    check_charts(driver, "after a pause")
+
+
+def check_charts(driver, place):
+    failures.check(len(find_all(driver, ".chart canvas")) == 1, f"{place}: there is not one chart")
+
+
+def hide(driver, inspector):
+    """A page in a hidden tab has no stream, and is live with the same chart and focus when it is seen."""
+
+    def set_hidden(text):
+        driver.execute_script("sessionStorage.setItem('hidden', arguments[0])", text)
+
+    driver.get(inspector.base + "/entries")
+    set_hidden("yes")
+    driver.get(inspector.base + "/")
+    failures.check(driver.execute_script("return window.streams.length") == 0, "a hidden page has a stream")
+    driver.execute_script("document.querySelector('summary').focus()")
+    for text in ["no", "yes", "no"]:
+        set_hidden(text)
+        driver.execute_script("window.messages = 0; document.dispatchEvent(new Event('visibilitychange'))")
+        if text == "no":
+            wait_for_live(driver, "the overview in a tab that is seen again", 2)
+    failures.check(driver.execute_script("return window.streams.filter((one) => one.readyState < 2).length") == 1,
+                   "a page that is seen again has not one stream")
+    failures.check(driver.execute_script("return document.activeElement.tagName") == "SUMMARY", "the focus is lost")
+    check_charts(driver, "seen again")
+
+
+def fail(driver, inspector):
+    """What cannot be read is said, and not that the program has stopped."""
+    driver.get(inspector.base + "/")
+    wait_for_live(driver, "the overview")
+    for text in ["the queue is locked", ""]:
+        driver.execute_script(
+            "window.streams[0].dispatchEvent(new MessageEvent('problem', {data: arguments[0]}))", text)
+        failures.check(find(driver, "#problem").text == text, f"the problem '{text}' is not shown")
+    driver.get(inspector.base + "/entries")
+    cookies = driver.get_cookies()
+    driver.delete_all_cookies()
+    find(driver, "#url").send_keys("city")
+    wait(driver, lambda d: "no access" in find(d, "#problem").text, "a refused search says nothing")
+    for cookie in cookies:
+        driver.add_cookie(cookie)
+    find(driver, "#url").send_keys("?")
+    wait(driver, lambda d: not find(d, "#problem").is_displayed(), "a problem stays when it is over")
+    failures.check(not find(driver, "#offline").is_displayed(), "a running program is called stopped")
+    driver.get_log("browser")
 
 
 def update(driver, inspector, program, store, origin):
@@ -243,14 +385,15 @@ def update(driver, inspector, program, store, origin):
 def refuse(driver, inspector):
     """A page that may only read offers no action, and the server refuses one."""
     driver.get(inspector.base + "/entries")
-    find(driver, "td a.key").click()
-    failures.check(not driver.find_elements(By.CSS_SELECTOR, "form[method=post]"), "a read-only page has an action")
-    path = driver.current_url.removeprefix(inspector.base)
-    for action in ["invalidate", "pin", "unpin", "purge"]:
-        status = driver.execute_async_script(
-            "const done = arguments[1]; fetch(arguments[0], {method: 'POST'}).then((r) => done(r.status))",
-            f"{path}/{action}")
-        failures.check(status == 403, f"{action} without --write answers {status}")
+    entry = find(driver, "td a.key").get_attribute("href").removeprefix(inspector.base)
+    for path in [entry, "/queue", "/queue/jobs", "/queue/jobs/1"]:
+        driver.get(inspector.base + path)
+        failures.check(not find_all(driver, "form[method=post]"), f"{path} has an action, and may only read")
+    actions = [f"{entry}/{name}" for name in ["invalidate", "pin", "unpin", "purge"]]
+    actions += [f"/queue/jobs/1/{name}" for name in ["retry", "hold", "release", "discard", "redrive", "edit"]]
+    for path in actions + ["/queue/hold", "/queue/release", "/queue/bulk", "/send"]:
+        status = send(driver, path, "kind=queue&action=discard&confirmed=yes")
+        failures.check(status == 403, f"{path} without --write answers {status}")
     driver.get_log("browser")
 
 
@@ -261,17 +404,39 @@ def change(driver, inspector):
         find(driver, f"form[action$='/{name}'] button").click()
         wait(driver, lambda d: text in d.page_source, f"{name} says nothing")
     find(driver, "a[href$='/purge']").click()
-    failures.check("Purge this entry?" in driver.page_source, "purge does not ask")
+    wait(driver, lambda d: "Purge this entry?" in d.page_source, "purge does not ask")
     find(driver, "button.danger").click()
     wait(driver, lambda d: "was purged" in d.page_source, "purge says nothing")
     check_console(driver, "changes")
 
 
+def manage(driver, inspector):
+    """Holds and releases a lane, edits a job, and discards all that are dead."""
+    driver.get(inspector.base + "/queue")
+    find(driver, "#name").send_keys("slow")
+    find(driver, "[aria-label=Hold] button").click()
+    wait(driver, lambda d: "the lane 'slow'" in find(d, "[sse-swap=holds]").text, "a lane is not held")
+    driver.execute_script("arguments[0].click()", find(driver, "button[aria-label*=\"'slow'\"]"))
+    wait(driver, lambda d: "'slow'" not in find(d, "[sse-swap=holds]").text, "a lane is not released")
+    driver.get(inspector.base + "/queue/jobs/2/edit")
+    driver.execute_script("const box = arguments[0]; box.value = box.value.replace('740993', '740995')",
+                          find(driver, "#request"))
+    find(driver, "main form button").click()
+    wait(driver, lambda d: "changed job 2" in d.page_source and "9007199254740995" in d.page_source,
+         "an edit is not stored")
+    driver.get(inspector.base + "/queue/jobs?state=dead")
+    find(driver, "button[value=discard]").click()
+    wait(driver, lambda d: "discard 1 job" in find(d, "main").text, "an action on all jobs does not ask")
+    find(driver, "button.danger").click()
+    wait(driver, lambda d: "discarded 1 job" in find(d, "main").text, "an action on all jobs says nothing")
+    check_console(driver, "the queue")
+
+
 def stop(driver, inspector):
     driver.get(inspector.base + "/")
-    time.sleep(1)
+    wait_for_live(driver, "the overview")
     failures.check(inspector.stop() == 0, "Ctrl-C does not end the program cleanly")
-    wait(driver, lambda d: find(d, "#offline").is_displayed(), "a stopped server is not noticed", 20)
+    wait(driver, lambda d: find(d, "#offline").is_displayed(), "a stopped server is not noticed")
     driver.get_log("browser")
 
 
@@ -310,9 +475,12 @@ def main():
         look(driver, writing, folder)
         click(driver, reading)
         pause(driver, reading)
+        hide(driver, reading)
+        fail(driver, reading)
         update(driver, reading, program, store, origin)
         refuse(driver, reading)
         change(driver, writing)
+        manage(driver, writing)
         stop(driver, reading)
     finally:
         driver.quit()
