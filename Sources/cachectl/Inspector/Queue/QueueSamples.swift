@@ -1,6 +1,6 @@
 #if Tools
 import Diamond
-import Synchronization
+import DiamondSQLite
 
 /// The depths of the queue while the server runs: one in 10 seconds, for half an hour.
 final class QueueSamples: Sendable {
@@ -9,7 +9,7 @@ final class QueueSamples: Sendable {
     /// The time that counting the jobs of lanes may take: an index has their states, not their lanes.
     private static let patience = Duration.milliseconds(150)
 
-    private let stored = Mutex<[QueueSample]>([])
+    private let stored = Guarded<[QueueSample]>([])
 
     /// The samples, the oldest first.
     var all: [QueueSample] { stored.withLock { $0 } }
