@@ -66,22 +66,6 @@ import Testing
         #expect(drawn.contains { $0.count == 11 } && drawn.allSatisfy { $0.count < 12 })
     }
 
-    @Test func `fits a terminal that becomes narrower`() async throws {
-        let body = Data(String(repeating: "a", count: 100_000).utf8)
-        try await cachectl.store((0..<8).map { StoredEntry(url: "http://127.0.0.1:9/\($0)", body: body) })
-        let output = Pipe()
-        let shown = try await cachectl.tool().runOnTerminal(["export", "--har"], columns: 80, output: output) {
-            _, terminal in
-            // The next entries fill the pipe: the program waits for each that is read.
-            for _ in 0..<2 { _ = await output.firstLine() }
-            terminal.resize(columns: 12)
-            for _ in 0..<2 { _ = await output.firstLine() }
-            _ = await output.readAll()
-        }
-        let drawn = shown.text.split(separator: "\u{1B}[K").map { $0.drop { "\r\n".contains($0) } }
-        #expect(shown.ending == .exited(0) && drawn.contains { $0.count > 12 } && drawn.contains { $0.count == 11 })
-    }
-
     @Test func `is removed by Ctrl-C, which ends the program`() async throws {
         let body = Data(String(repeating: "a", count: 100_000).utf8)
         try await cachectl.store((0..<5).map { StoredEntry(url: "http://127.0.0.1:9/\($0)", body: body) })

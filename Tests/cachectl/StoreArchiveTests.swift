@@ -101,7 +101,9 @@ import Testing
             }
         ) { $0.now = { Date() } }
         for kind in kinds {
-            _ = try await engine.send(Request("https://a.example/", headers: [.userAgent: kind]))
+            var request = Request("https://a.example/", headers: [.userAgent: kind])
+            if vary != "User-Agent" { request.headers[try #require(HTTPField.Name(vary))] = "1" }
+            _ = try await engine.send(request)
         }
         await engine.close()
     }

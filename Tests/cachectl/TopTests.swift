@@ -34,6 +34,8 @@ import Testing
     /// Four requests to `a`, of which one is a hit and one was confirmed, and one with an error to `b`.
     private func fill() throws {
         try write([
+            // Attempts before it may have ended unseen.
+            #""kind":"dropped","count":9"#,
             #""kind":"miss","url":"http://a/1""#, end("http://a/1", 10, #""status":200,"source":"network""#),
             #""kind":"hit","url":"http://a/1","source":"cache""#,
             #""kind":"hit","url":"http://a/1","source":"revalidated""#,
@@ -50,7 +52,6 @@ import Testing
             // On the wire; ended; and of a process that was killed.
             begin(1), begin(2), #""kind":"ended","interval":"attempt","id":2,"url":"http://b/""#,
             begin(1, #","process":2147483647"#),
-            #""kind":"dropped","count":9"#,
         ])
     }
 

@@ -55,7 +55,8 @@ struct Overview {
 
     /// Returns percentiles of the latest requests that were sent; none if no program records them.
     private static func latencies(of events: [RecordedEvent]) -> [Figure] {
-        let times = events.filter { $0.kind == .ended && $0.interval == "request" && $0.error == nil }
+        let sources: Set = ["network", "revalidated"]
+        let times = events.filter { $0.kind == .ended && $0.interval == "request" && sources.contains($0.source ?? "") }
             .compactMap(\.milliseconds).map { Duration.microseconds(Int64($0 * 1000)) }
         guard !times.isEmpty else { return [] }
         let latencies = Latencies(times)
