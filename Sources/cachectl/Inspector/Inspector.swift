@@ -1,5 +1,6 @@
 #if Tools
 import Diamond
+import DiamondSQLite
 import Foundation
 
 /// The cache and the queue that the pages show. Each is opened when a page first needs it.
@@ -16,6 +17,9 @@ actor Inspector {
     nonisolated let samples = QueueSamples()
     private var openedCache: Cache?
     private var openedQueue: ReplayQueue?
+    /// The opened files. A program may replace one: by a new store, or because it was damaged.
+    private var cacheFile: FileIdentity?
+    private var queueFile: FileIdentity?
 
     /// Throws if the options contradict each other, or a key cannot be read. The cache and the queue may be missing.
     init(cache store: StoreOptions, queue: QueueServerOption, isWritable: Bool) throws {
@@ -25,6 +29,7 @@ actor Inspector {
         queuePlace = try queue.place(besides: store.place)
         events = EventFeed(store.location)
         _ = try store.sealing.seal()
+        cacheFile = FileIdentity(store.location.cachePath)
         do {
             openedCache = try store.openCache()
         } catch is CacheError {
@@ -34,19 +39,23 @@ actor Inspector {
 
     /// Returns the cache. Throws ``CacheError`` if there is none.
     func cache() throws -> Cache {
-        if let openedCache { return openedCache }
+        let file = FileIdentity(store.location.cachePath)
+        if let openedCache, file == cacheFile { return openedCache }
         let cache = try store.openCache()
         openedCache = cache
+        cacheFile = file
         return cache
     }
 
     /// Returns the queue. Throws ``ReplayError`` if there is none.
     func queue() async throws -> ReplayQueue {
-        if let openedQueue { return openedQueue }
+        let file = queuePlace.store.flatMap { FileIdentity($0.replayPath) }
+        if let openedQueue, file == queueFile { return openedQueue }
         let queue = try await queuePlace.queue(try store.sealing.seal())
         // Another page may have opened it meanwhile.
-        if let openedQueue { return openedQueue }
+        if let openedQueue, file == queueFile { return openedQueue }
         openedQueue = queue
+        queueFile = file
         return queue
     }
 

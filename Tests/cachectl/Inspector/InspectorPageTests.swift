@@ -277,6 +277,18 @@ import Testing
         #expect(try await browser.get("/entries").body.contains("http://h/new"))
     }
 
+    @Test func `a store that was replaced is shown as it is now`() async throws {
+        try await cachectl.store([StoredEntry(url: "http://h/old")])
+        let browser = try await RunningInspector(shell: cachectl).enter()
+        #expect(try await browser.get("/entries").body.contains("http://h/old"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: cachectl.temporary.directory.path) {
+            try FileManager.default.removeItem(at: cachectl.temporary.directory.appending(path: name))
+        }
+        try await cachectl.store([StoredEntry(url: "http://h/new")])
+        let page = try await browser.get("/entries").body
+        #expect(page.contains("http://h/new") && !page.contains("http://h/old"))
+    }
+
     @Test func `a sealed store shows only what is not sealed, and names its key`() async throws {
         let file = try cachectl.file("key", String(repeating: "5a", count: 32))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)

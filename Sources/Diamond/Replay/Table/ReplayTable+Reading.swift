@@ -30,11 +30,11 @@ extension ReplayTable {
     ) throws(SQLiteError) -> SQL {
         let counts = try filter.states.isEmpty ? nil : stateCounts(on: connection)
         let count = counts.map { counts in filter.states.reduce(0) { $0 + counts[$1, default: 0] } }
-        let source: SQL = count ?? .max > fewJobs ? "job NOT INDEXED" : "job INDEXED BY job_by_state"
-        return """
-            SELECT id FROM \(sql: source)
-            WHERE id > \(id) AND \(sql: filter.condition(at: moment, on: connection)) ORDER BY id LIMIT \(limit)
-            """
+        let condition: SQL = "id > \(id) AND \(sql: filter.condition(at: moment, on: connection))"
+        guard count ?? .max > fewJobs else {
+            return "SELECT id FROM job INDEXED BY job_by_state WHERE \(sql: condition) ORDER BY id LIMIT \(limit)"
+        }
+        return "SELECT id FROM job NOT INDEXED WHERE \(sql: condition) ORDER BY id LIMIT \(limit)"
     }
 
     /// Returns the jobs whose last transition was at a time or later, the oldest first.
