@@ -358,7 +358,7 @@ import Testing
             (["hold", "1", "--reason", "x"], "--reason"), (["release"], "say which jobs"),
             (["hold", "--lane", "a", "--jobs"], "--jobs is for"), (["release", "--whole", "--jobs"], "--jobs is for"),
             (["replay", "--once", "--watch"], "give one of"), (["replay", "--width", "0"], "--width"),
-            (["import", "/nonexistent"], "not a readable file"),
+            (["import", "/nonexistent"], "cannot be read"),
         ] as [([String], String)])
     func `exits with 64, and says which argument is wrong`(
         arguments: [String],
