@@ -22,6 +22,9 @@ static const unsigned char script[] = {
 static const unsigned char style[] = {
 #embed "Pages/inspector.css"
 };
+static const unsigned char icon[] = {
+#embed "Pages/icon.svg"
+};
 static const unsigned char layout[] = {
 #embed "Pages/layout.mustache"
 };
@@ -86,6 +89,7 @@ static const InspectorAsset assets[] = {
     ASSET("uplot.min.css", uplot_style),
     ASSET("inspector.js", script),
     ASSET("inspector.css", style),
+    ASSET("icon.svg", icon),
     ASSET("layout.mustache", layout),
     ASSET("problem.mustache", problem),
     ASSET("overview.mustache", overview),

@@ -54,7 +54,7 @@ import Testing
             }
         }
         let search = try await browser.get("/entries?url=%22%CC%81+onfocus%3D1+x%3D%22")
-        #expect(search.body.contains("value=\"&quot;"), "\(search.body)")
+        #expect(search.body.utf8.firstRange(of: "value=\"&quot;".utf8) != nil, "\(search.body)")
     }
 
     @Test func `no page and no file has a secret`() async throws {
@@ -63,7 +63,7 @@ import Testing
             StubTransport { _ throws(TransportError) in
                 .stub(
                     headers: [
-                        .cacheControl: "max-age=600", .setCookie: "session=\(secret)",
+                        .cacheControl: "max-age=600", .init("X-Api-Key") ?? .age: secret,
                         .contentType: "application/json", .location: "/next?api_key=\(secret)",
                     ], body: Data(#"{"access_token":"\#(secret)","id":9007199254740993}"#.utf8))
             }
@@ -77,7 +77,7 @@ import Testing
         }
         // Nor does a search tell it, letter by letter.
         #expect(try await browser.get("/entries?body=\(secret)").body.contains("0 entries"))
-        #expect(try await browser.get("/entries?field=Set-Cookie:\(secret)").body.contains("0 entries"))
+        #expect(try await browser.get("/entries?field=X-Api-Key:\(secret)").body.contains("0 entries"))
     }
 
     @Test func `integers are exact`() async throws {

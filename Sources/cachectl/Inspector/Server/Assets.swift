@@ -26,6 +26,8 @@ enum Assets {
         return .bytes(file, type: type)
     }
 
-    private static let types = ["js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"]
+    private static let types = [
+        "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
+    ]
 }
 #endif
