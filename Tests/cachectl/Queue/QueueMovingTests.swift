@@ -160,18 +160,6 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: path)) == data)
     }
 
-    @Test func `an archive has jobs of any size`() async throws {
-        var upload = Request("https://a.example/photo", method: .put, body: .bytes(Data(repeating: 7, count: 13 << 20)))
-        upload.replay = .durable
-        try await cachectl.queue().enqueue(upload)
-        let folder = TemporaryFolder()
-        let (path, data) = try await archive(folder)
-        #expect(data.count > 16 << 20)
-        #expect(try await other("queue", "import", path).text == "imported 1 job\n")
-        #expect(try other.queue().request(of: 1)?.body == upload.body)
-        #expect(try await other("queue", "import", path).text.hasPrefix("imported 0 jobs"))
-    }
-
     @Test func `jobs with one key are the same only with one method, URL and identity`() async throws {
         func job(_ url: String, _ method: HTTPRequest.Method = .post, identity: String? = nil) -> Request {
             var request = Request(url, method: method, headers: [.idempotencyKey: "1"])
