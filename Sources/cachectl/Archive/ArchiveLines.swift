@@ -61,7 +61,7 @@ struct ArchiveEnd: Codable, Equatable {
 
 /// A reason why an archive cannot be read to its end.
 struct ArchiveProblem: Error {
-    /// What is wrong, where, and what to do.
+    /// The damage, its place, and the remedy.
     let message: String
     /// Whether the archive is sound, and for another program or command.
     var isMisplaced = false

@@ -6,7 +6,7 @@ struct JobDifference {
     let lines: LineDifference
     /// The names of the secrets that the request needs.
     let secrets: [String]
-    /// Those of them whose variables are not set.
+    /// The names of the needed secrets whose variables are not set.
     let missing: [String]
 
     /// - Parameters:

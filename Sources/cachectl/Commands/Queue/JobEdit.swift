@@ -9,7 +9,7 @@ struct JobEdit {
         let job: ReplayJob.ID
         let isChanged: Bool
 
-        /// What happened if it is another job; `nil` otherwise.
+        /// Returns a sentence if another job has the new request; otherwise `nil`.
         func note(editing id: ReplayJob.ID) -> String? {
             job == id
                 ? nil : "job \(id) may have been processed: it is unchanged, and the request is a new job"

@@ -2,7 +2,7 @@
 import Diamond
 import Foundation
 
-/// What a page can do with an entry, if `--write` allows it.
+/// The actions of a page on an entry, which only `--write` allows.
 enum EntryActions {
     /// The sentences for ``EntryPage/done``.
     static let sentences = [

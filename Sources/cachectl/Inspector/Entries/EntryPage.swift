@@ -79,7 +79,7 @@ struct EntryDecision {
         let age: String
         let lifetime: String
         let clause: String
-        /// Not `field`: a template would find that of the decision if this one is missing.
+        /// The field that has the lifetime. A template would find the `field` of the decision if this had that name.
         let lifetimeField: String?
     }
 

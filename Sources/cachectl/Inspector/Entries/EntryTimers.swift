@@ -3,7 +3,7 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// What happens to a stored response, and when: the pending timers of an entry.
+/// The pending timers of an entry: the events of its stored response, with their times.
 struct EntryTimers {
     /// An event with its time.
     struct Timer {

@@ -15,7 +15,7 @@ struct BulkPage {
     let path: String
     /// Whether there is something to confirm.
     let asks: Bool
-    /// What was done, or why nothing was.
+    /// The outcome in a sentence; `nil` before there is one.
     let message: String?
     /// The jobs that the action could not change, each with the reason.
     let refusals: [String]
