@@ -74,10 +74,11 @@ import Testing
         }
     }
 
-    /// Waits until a number of moves wait for the next attempt.
-    private func untilMovesPause(_ count: Int) async {
-        await untilTrue { clock.sleeping.filter { $0 == .seconds(1) }.count >= count }
-    }
+    /// The number of reports that jobs cannot be moved.
+    private var failedMoves: Int { failures.withLock { $0 }.count { $0.contains("cannot be moved") } }
+
+    /// Waits until a number of engines have failed to move jobs. They try again when time passes.
+    private func untilMovesFail(_ count: Int) async { await untilTrue { failedMoves >= count } }
 
     // MARK: Places
 
@@ -243,7 +244,7 @@ import Testing
         do {
             let other = Engine(configuration())
             #expect(try await add(1, to: other) < 0)
-            await untilMovesPause(1)
+            await untilMovesFail(1)
             if isMoved {
                 fault.withLock { $0 = .none }
                 try await untilPausing { try numbers() == ["1"] && self.isMoved() }
@@ -340,16 +341,13 @@ import Testing
         for count in 1...2 {
             fault.withLock { $0 = .unreachable }
             #expect(try await add(count, to: engine) < 0)
-            let reports = { @Sendable [failures, server] in
-                failures.withLock { $0 }.count { $0.contains("cannot be moved to \(server.name)") }
-            }
-            await untilTrue { reports() == count }
+            await untilMovesFail(count)
             for _ in 0..<5 {
-                await untilMovesPause(1)
+                _ = await clock.nextSleep()
                 clock.advance(by: .seconds(1))
             }
-            await untilMovesPause(1)
-            #expect(reports() == count)
+            _ = await clock.nextSleep()
+            #expect(failedMoves == count)
             fault.withLock { $0 = .none }
             try await untilPausing { try numbers().count == count }
             await untilPausing { (try? engine.queue().storage as? SpillingReplayStorage)?.isSpilling == false }
@@ -370,7 +368,7 @@ import Testing
             let other = Engine(configuration(queue: place))
             let engine = isRescued ? other : living
             for number in 1...3 { #expect(try await add(number, to: engine) < 0) }
-            await untilMovesPause(1)
+            await untilMovesFail(1)
             await other.close()
         }
         fault.withLock { $0 = .none }
@@ -413,7 +411,7 @@ import Testing
             #expect(id < 0)
         }
         #expect(try directories() == ["1", "2"])
-        await untilMovesPause(2)
+        await untilMovesFail(2)
         if !isLiving {
             await other?.close()
             other = nil
