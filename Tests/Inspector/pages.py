@@ -22,6 +22,7 @@ import zlib
 from pathlib import Path
 
 from axe_selenium_python import Axe
+from haralyzer import HarParser
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
@@ -448,6 +449,43 @@ def stop(driver, inspector):
     driver.get_log("browser")
 
 
+# The requests that the network panel of Chromium makes of an archive.
+READ_ARCHIVE = """
+const [text, done] = arguments;
+import("devtools://devtools/bundled/models/har/har.js").then(async (har) => {
+  const root = new har.HARFormat.HARRoot(JSON.parse(text));
+  const requests = har.Importer.Importer.requestsFromHARLog(root.log);
+  const read = [];
+  for (const request of requests) {
+    const content = await request.requestContentData();
+    read.push([request.url(), request.requestMethod, request.statusCode, content.isTextContent ? content.text : ""]);
+  }
+  done({read});
+}).catch((error) => done({error: String(error)}));
+"""
+
+
+def archive(driver, program, store):
+    """An archive is read by Chromium's network panel and by haralyzer, each entry with its body, and has no secret."""
+    command = [program, "export", "--har", "--store", store]
+    text = subprocess.run(command, check=True, capture_output=True).stdout.decode()
+    failures.check(SECRET not in text, "an archive has a secret")
+    written = [
+        [entry["request"]["url"], entry["request"]["method"], entry["response"]["status"],
+         entry["response"]["content"].get("text", "") if "encoding" not in entry["response"]["content"] else ""]
+        for entry in json.loads(text)["log"]["entries"]]
+    failures.check(len(written) > 1, "an archive has no entries")
+    pages = HarParser(json.loads(text)).pages
+    entries = [entry for page in pages for entry in page.entries]
+    parsed = [[str(entry.request.url), entry.request.method, entry.response.status] for entry in entries]
+    failures.check(sorted(parsed) == sorted(line[:3] for line in written), "haralyzer reads other entries")
+    driver.get("devtools://devtools/bundled/devtools_app.html")
+    result = driver.execute_async_script(READ_ARCHIVE, text)
+    failures.check(sorted(result.get("read", [])) == sorted(written),
+                   f"Chromium reads other entries: {result.get('error')}")
+    driver.get_log("browser")
+
+
 def measure(program, store):
     """Every page of a large store answers in 200 ms."""
     inspector = Inspector(program, store)
@@ -490,6 +528,7 @@ def main():
         change(driver, writing)
         manage(driver, writing)
         stop(driver, reading)
+        archive(driver, program, store)
     finally:
         driver.quit()
         for inspector in [reading, writing]:

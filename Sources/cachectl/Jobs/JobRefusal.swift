@@ -33,8 +33,7 @@ struct JobRefusal {
         case (.retry, .held): return try hold(on: job, queue: queue, options: options)
         case (.redrive, .waiting): return "'\(command) retry \(rest)' sends it now"
         case (.retry, .done), (.redrive, .done):
-            let add = "\(command) add -\(options)"
-            return "'\(command) show \(rest) --as-request | \(add)' adds its request again"
+            return "'\(command) resend \(rest)' adds its request as a new job"
         default: return nil
         }
     }

@@ -82,6 +82,7 @@ import Testing
         "/queue/hold", "/queue/release", "/queue/bulk", "/queue/jobs/3/retry", "/queue/jobs/3/hold",
         "/queue/jobs/4/release",
         "/queue/jobs/3/discard", "/queue/jobs/2/redrive", "/queue/jobs/3/edit",
+        "/queue/jobs/3/resend",
     ]) func `refuses an action without --write`(path: String) async throws {
         try await fill()
         _ = try await shell("queue", "hold", "4")
@@ -105,6 +106,21 @@ import Testing
         #expect(try shell.queue().job(#require(Int64(job)))?.state == state)
         let shown = try await pages.get(#require(answer.values("Location").first))
         #expect(shown.body.contains("role=\"status\">") && shown.body.contains(" job \(job)</p>"))
+    }
+
+    @Test func `adds the request of a job that is done as a new job, if that is confirmed`() async throws {
+        try await fill()
+        try await shell.queue().discard(3)
+        let pages = try await RunningInspector("--write", shell: shell).enter()
+        #expect(try await pages.get("/queue/jobs/3").body.contains("/queue/jobs/3/resend\""))
+        #expect(try await pages.post("/queue/jobs/3/resend", [:]).status == 409)
+        #expect(try shell.queue().job(5) == nil)
+        let answer = try await pages.post("/queue/jobs/3/resend", ["confirmed": "yes"])
+        #expect(answer.status == 303 && answer.values("Location") == ["/queue/jobs/5?added=3"])
+        #expect(try shell.queue().job(5)?.url == "https://a.example/3")
+        #expect(try await pages.get("/queue/jobs/5?added=3").body.contains("the request of job 3</p>"))
+        #expect(try await pages.post("/queue/jobs/2/resend", ["confirmed": "yes"]).status == 409)
+        #expect(try await pages.post("/queue/jobs/99/resend", ["confirmed": "yes"]).status == 404)
     }
 
     @Test func `says why an action is refused, and discards only what is confirmed`() async throws {

@@ -70,6 +70,24 @@ import Testing
     }
     #endif
 
+    @Test func `adds the request of a job that is done as a new job, and of no other`() async throws {
+        try await fill()
+        _ = try await cachectl("queue", "discard", "3")
+        #expect(try await cachectl("queue", "resend", "3").text == "5\n")
+        let (old, new) = (try cachectl.queue().job(3), try cachectl.queue().job(5))
+        #expect(new?.url == old?.url && new?.state == .ready && old?.state == .done)
+        #expect(try cachectl.queue().request(of: 5) == cachectl.queue().request(of: 3))
+        #expect(new?.idempotencyKey != nil && new?.idempotencyKey != old?.idempotencyKey)
+        let rule = "only a job that is done is added again"
+        for (id, state, advice) in [(1, "waiting", "retry"), (2, "dead", "redrive")] {
+            let outcome = try await cachectl("queue", "resend", "\(id)")
+            let reason = "job \(id) is \(state), and \(rule): 'cachectl queue \(advice) \(id)' sends it"
+            #expect(outcome.status == 1 && outcome.errors.contains(reason), "\(outcome)")
+        }
+        #expect(try await cachectl("queue", "resend", "99").errors.contains("there is no job 99"))
+        #expect(try await cachectl.object("queue", "resend", "3")?["id"] as? Int == 6)
+    }
+
     @Test func `says why a retry is refused, and which command helps`() async throws {
         try await fill()
         _ = try await cachectl("queue", "discard", "3")
@@ -83,8 +101,7 @@ import Testing
             outcome.errors.replacing(option, with: "").replacing(rule, with: "") == """
                 cachectl: job 2 is dead: it ended by refused, the last attempt by status 400: 'cachectl queue \
                 redrive 2' sends it again
-                cachectl: job 3 is done: 'cachectl queue show 3 --as-request | cachectl queue add -' adds its request \
-                again
+                cachectl: job 3 is done: 'cachectl queue resend 3' adds its request as a new job
                 cachectl: job 4 is held: 'cachectl queue release 4' ends its hold
 
                 """)

@@ -33,8 +33,8 @@ struct Queue: AsyncParsableCommand {
             """,
         subcommands: [
             QueueList.self, QueueShow.self, QueueAdd.self, QueueRetry.self, QueueHold.self, QueueRelease.self,
-            QueueDiscard.self, QueueRedrive.self, QueueEdit.self, QueueDiff.self, QueueHistory.self, QueueKeys.self,
-            QueueWatch.self, QueueExport.self, QueueImport.self, QueueMove.self, QueueReplay.self,
+            QueueDiscard.self, QueueRedrive.self, QueueResend.self, QueueEdit.self, QueueDiff.self, QueueHistory.self,
+            QueueKeys.self, QueueWatch.self, QueueExport.self, QueueImport.self, QueueMove.self, QueueReplay.self,
         ]
     )
 }

@@ -7,6 +7,22 @@ extension JobPage {
         Route.page("/queue/jobs/{id}") { request, inspector in
             try await show(id(of: request), in: inspector, message: result(request.query, id: id(of: request)))
         },
+        Route.action("/queue/jobs/{id}/resend") { request, inspector in
+            let id = try id(of: request)
+            guard request.form.contains("confirmed") else {
+                return try await show(
+                    id, in: inspector, problem: "Nothing was done: confirm that the server processes it again.")
+            }
+            let resend = JobResend(id: id, options: inspector.queueOptions)
+            let queue = try await inspector.queue()
+            do throws(ReplayError) {
+                let new = try await resend.apply(in: queue)
+                return .redirect("/queue/jobs/\(new ?? id)?added=\(id)")
+            } catch {
+                guard error.code == .wrongState else { throw error }
+                return try await show(id, in: inspector, problem: "Nothing was done: \(error.message)")
+            }
+        },
         Route.action("/queue/jobs/{id}/{action}") { request, inspector in
             let id = try id(of: request)
             guard let action = ReplayAction(rawValue: request.path["action"] ?? "") else {
@@ -37,6 +53,9 @@ extension JobPage {
     /// The result of the action that led to the page; `nil` for none.
     private static func result(_ query: FormFields, id: ReplayJob.ID) -> String? {
         if let action = ReplayAction(rawValue: query["done"]) { return "\(action.participle) job \(id)" }
+        if let old = ReplayJob.ID(query["added"]) {
+            return old == id ? "nothing is left to send" : "this job has the request of job \(old)"
+        }
         guard let edited = ReplayJob.ID(query["edited"]) else { return nil }
         return JobEdit.Result(job: id, isChanged: true).note(editing: edited) ?? "changed job \(id)"
     }

@@ -51,6 +51,7 @@ struct JobPage {
     let actions: [String]
     let allowsEdit: Bool
     let allowsDiscard: Bool
+    let allowsResend: Bool
     /// Why the others are refused.
     let refusals: [String]
 
@@ -80,6 +81,7 @@ struct JobPage {
         let allowed = ReplayAction.allCases.filter { $0.allowedStates.contains(job.state) }
         actions = allowed.filter { $0 != .discard }.map(\.rawValue)
         allowsDiscard = allowed.contains(.discard)
+        allowsResend = job.state == .done && text.request != nil
         allowsEdit = ![.running, .done].contains(job.state) && text.request != nil
         self.refusals = refusals.map(\.message.withoutControls)
     }

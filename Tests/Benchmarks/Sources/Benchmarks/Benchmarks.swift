@@ -1,12 +1,16 @@
 import Foundation
 
 /// Measures Diamond and its peers: `Benchmarks [--json] [--all] [NAME…]`. Without names, omits long benchmarks. Exits
-/// with 1 if a figure misses its target.
+/// with 1 if a figure misses its target. `Benchmarks --store DIRECTORY` creates a store of a million entries instead.
 @main
 enum Benchmarks {
     static func main() async {
         do {
             let arguments = CommandLine.arguments.dropFirst()
+            if arguments.first == "--store", let path = arguments.dropFirst().first {
+                try BigStore.create(in: URL(fileURLWithPath: path), entries: 1_000_000)
+                exit(0)
+            }
             let names = arguments.filter { $0 != "--json" && $0 != "--all" }
             let chosen = try choose(names, withLong: arguments.contains("--all"))
             let figures = try await run(chosen, asJSON: arguments.contains("--json"))

@@ -87,15 +87,19 @@ actor BigStore {
         if let directory = directories[count] { return directory }
         let directory = try Scratch.make()
         directories[count] = directory
-        try requireSpace(directory, bytes: count * 1500)
-        _ = try Cache.onDisk(directory)
-        guard fill_peer_fill(Store(directory: directory).cachePath, Int64(count), 64, 256) else {
-            throw Failure("C cannot fill a store with \(count) entries")
-        }
+        try Self.create(in: directory, entries: count)
         return directory
     }
 
-    private func requireSpace(_ directory: URL, bytes: Int) throws {
+    static func create(in directory: URL, entries count: Int) throws {
+        _ = try Cache.onDisk(directory)
+        try requireSpace(directory, bytes: count * 1500)
+        guard fill_peer_fill(Store(directory: directory).cachePath, Int64(count), 64, 256) else {
+            throw Failure("C cannot fill a store with \(count) entries")
+        }
+    }
+
+    private static func requireSpace(_ directory: URL, bytes: Int) throws {
         let attributes = try FileManager.default.attributesOfFileSystem(forPath: directory.path)
         let free = (attributes[.systemFreeSize] as? NSNumber)?.intValue ?? 0
         guard free > bytes * 2 else { throw Failure("\(directory.path) has no room for \(bytes * 2) bytes") }
