@@ -26,8 +26,9 @@ struct Cachectl: AsyncParsableCommand {
 
             EXIT CODES
               0   done
-              1   nothing found, two requests differ, the store is damaged, or a job is
-                  dead, in review or in another state than the command needs
+              1   no entry or job with that key or id, two requests differ, the store is
+                  damaged, or a job is dead, in review or in another state than the
+                  command needs
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out or interrupted
               4   the store cannot be opened or written

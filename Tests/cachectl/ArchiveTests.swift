@@ -100,6 +100,7 @@ import Testing
         let imported = try await other("import", file)
         // Those with masked parts are left out.
         #expect(imported.text == "stored 2 entries, 2 left out\n" && imported.status == 0, "\(imported.errors)")
+        #expect(imported.errors.hasPrefix("2 left out: not GET or QUERY, "), "\(imported.errors)")
         let listed = try JSONSerialization.jsonObject(with: try await other("list", "--json").output)
         let entries = try #require(listed as? [[String: Any]])
         #expect(

@@ -53,6 +53,9 @@ import Testing
                 """
         )
         #expect(found.errors == "run 'cachectl verify --repair' to repair it\n")
+        let path = cachectl.temporary.directory.path
+        let advice = try await cachectl("verify", "--store", path).errors
+        #expect(advice == "run 'cachectl verify --repair --store=\(path)' to repair it\n")
         let repaired = try await cachectl("verify", "--repair")
         #expect(repaired.status == 0)
         #expect(repaired.text.contains("  dropped  https://a.example/?token=•••\n"), "\(repaired.text)")

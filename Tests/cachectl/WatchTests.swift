@@ -87,7 +87,8 @@ import Testing
         ([], [1, 2, 3]), (["kind=ended"], [1, 2]), (["kind=ended", "status=503"], [2]), (["url~/b"], [2]),
         (["status>200"], [2]), (["status<300"], [1]), (["milliseconds>12.5"], [2]), (["milliseconds=12.50"], [1]),
         (["tags=cities"], [1]), (["tags~it"], [1]), (["time>0"], [1, 2, 3]), (["key="], []),
-        (["source=cache"], []), (["url=/a=b"], [1]), (["kind>1"], []), (["status~0"], [1, 2]),
+        (["source=cache"], []), (["url=/a=b"], [1]), (["kind>1"], []), (["status>=503"], [2]),
+        (["status<=200"], [1]), (["milliseconds>=12.5"], [1, 2]), (["status~0"], [1, 2]),
     ]
 
     @Test(arguments: conditions) func `prints the events that meet all conditions`(
@@ -101,7 +102,8 @@ import Testing
 
     @Test(arguments: [
         ("nothing=1", "'nothing' is no field: use one of time, process,"), ("status", "write FIELD=VALUE"),
-        ("status>x", "write a number after >"), ("=1", "'' is no field"),
+        ("status>x", "write a number after >"),
+        ("status>=x", "write a number after >="), ("=1", "'' is no field"),
     ]) func `refuses a condition that no event can meet`(condition: String, message: String) async throws {
         let outcome = try await cachectl("watch", "--where", condition)
         #expect(outcome.status == 64 && outcome.errors.contains(message), "\(outcome.errors)")

@@ -184,6 +184,8 @@ extension CacheExplanation.Entry {
         lifetimeField = source.field
         let maxAge = preview.policy.maxAge.map { $0.components.seconds * 1000 }
         lifetime = source.isPolicy ? maxAge.map { $0 / 1000 } : response.lifetime.map { $0 / 1000 }
-        freshFor = response.needsValidation(at: now) ? 0 : response.remainingLifetime(at: now, maxAge: maxAge) / 1000
+        let left = response.needsValidation(at: now) ? 0 : response.remainingLifetime(at: now, maxAge: maxAge)
+        // Rounded up: it is 0 only when the response is stale.
+        freshFor = left > 0 ? (left - 1) / 1000 + 1 : 0
     }
 }

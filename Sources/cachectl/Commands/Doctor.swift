@@ -105,6 +105,8 @@ extension CacheDiagnosis.File {
     /// The permissions in octal digits.
     fileprivate var permissions: String { "0" + String(mode, radix: 8) }
 
+    fileprivate var line: String { "file      \(name) (\(permissions)), \(Quantity.bytes(bytes))" }
+
     fileprivate var form: JSONObject { ["name": name, "bytes": bytes, "mode": permissions] }
 }
 
@@ -147,10 +149,16 @@ extension HealthReport {
         }
         return ["diamond   \(version)\(diagnosis?.settings.map { ", schema \($0.schemaVersion)" } ?? "")"]
             + (store ?? [])
-            + files.map { "file      \($0.name) (\($0.permissions)), \(Quantity.bytes($0.bytes))" } + contents + queued
+            + (diagnosis?.files ?? []).map(\.line) + (queue.map { Self.lines(of: $0) } ?? []) + contents + queued
             + (diagnosis?.setAside ?? []).map { "aside     \($0.name), \(Quantity.bytes($0.bytes))" }
             + servers.flatMap(\.lines)
             + (problems.isEmpty ? ["healthy"] : problems.map { "! \($0.what): \($0.remedy)" })
+    }
+
+    /// Returns the files of the queue, with their directory if it has nothing else of the store.
+    private static func lines(of queue: ReplayDiagnosis) -> [String] {
+        let (own, other) = (queue.store.replayDirectory.path, queue.store.directory.path)
+        return (own == other ? [] : ["queue in  \(own)"]) + queue.files.map(\.line)
     }
 
     private var queued: [String] {

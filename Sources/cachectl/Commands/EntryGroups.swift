@@ -95,7 +95,7 @@ struct EntryGroups {
             rows: rows.map { row in
                 let count = row.group.entries
                 return [
-                    String(count), Quantity.bytes(row.group.bytes), "\(count * 100 / max(1, total)) %",
+                    String(count), Quantity.bytes(row.group.bytes), Quantity.share(count, of: total),
                     Table.bar(count, of: largest), row.name,
                 ]
             })

@@ -88,7 +88,8 @@ struct Explain: AsyncParsableCommand {
 
     private func explain(key: KeyArgument) throws {
         guard !send, !options.changesRequest else {
-            throw ValidationError("a key stands for its stored request: leave the other options of the request out")
+            throw ValidationError(
+                "a key stands for its stored request: leave --send and the other options of the request out")
         }
         let cache = try store.openCache()
         try store.refuseLockedEntries(in: cache)

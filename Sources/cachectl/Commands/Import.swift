@@ -75,9 +75,13 @@ struct Import: AsyncParsableCommand {
             if case .stored = event { stored.withLock { $0 += 1 } }
         }
         let progress = Progress("exchanges", of: exchanges.count, isQuiet: quiet || store.json)
+        var unusable = 0
         for (index, exchange) in exchanges.enumerated() {
             Progress.update(index)
-            guard let request = exchange.storableRequest, let answer = exchange.answer(at: Date()) else { continue }
+            guard let request = exchange.storableRequest, let answer = exchange.answer(at: Date()) else {
+                unusable += 1
+                continue
+            }
             transport.set(answer)
             // An error status is an error, and may be stored.
             _ = try? await engine.send(request)
@@ -86,6 +90,9 @@ struct Import: AsyncParsableCommand {
         withExtendedLifetime(observation) {}
         progress.end()
         show(stored.withLock { $0 }, of: exchanges.count)
+        guard unusable > 0 else { return }
+        let remedy = "export with --with-secrets"
+        Output.note("\(unusable) left out: not GET or QUERY, or a part is missing, or masked: \(remedy)")
     }
 
     private func engine(sendingBy transport: ArchiveTransport) throws -> Engine {

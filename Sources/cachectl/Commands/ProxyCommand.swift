@@ -157,7 +157,7 @@ struct ProxyCommand: AsyncParsableCommand {
     private func listenForHealth() async throws -> HealthAddress? {
         guard let health else { return nil }
         do { return try await HealthAddress.listen(at: health) } catch {
-            throw Failure.report(Failure.usage, "cannot listen on \(health.url): \(error)")
+            throw Failure.report(Failure.usage, "cannot listen on \(health.url): \(Failure.text(of: error))")
         }
     }
 
@@ -186,7 +186,8 @@ struct ProxyCommand: AsyncParsableCommand {
             try await serving.value
             return .success(())
         } catch {
-            return .failure(Failure.report(Failure.usage, "cannot listen on \(address.url): \(error)"))
+            let message = "cannot listen on \(address.url): \(Failure.text(of: error))"
+            return .failure(Failure.report(Failure.usage, message))
         }
     }
 }

@@ -22,13 +22,14 @@ struct Send: AsyncParsableCommand {
             ==, !=, <, <=, >, >=, contains, matches (a regular expression) or exists. If one fails, exits with 7. An \
             error status is no failure if an assertion is about the status.
 
-            --repeat sends the requests many times, through the cache, too. Prints how many answers came from the \
-            cache, how many attempts were on the wire, and the latencies of the answers, also at Ctrl-C.
+            --repeat sends the requests many times, through the cache, too. Equal requests at the same time share an \
+            attempt; with --policy noStore, each has its own. Prints how many answers came from the cache, how many \
+            attempts were on the wire, and the latencies of the answers, also at Ctrl-C.
 
             FILE
-              [{"url": "https://${HOST}/login", "method": "POST",
+              [{"url": "${HOST}/login", "method": "POST",
                 "capture": {"token": "/access_token"}, "assert": ["status == 200"]},
-               {"url": "https://${HOST}/me",
+               {"url": "${HOST}/me",
                 "credentials": [{"prefix": "Bearer ", "secret": "token"}]}]
 
             EXAMPLE

@@ -57,9 +57,8 @@ struct Serve: AsyncParsableCommand {
         } catch is CancellationError {
             return .success(())
         } catch {
-            let place = "127.0.0.1:\(port ?? 0)"
-            return .failure(
-                Failure.report(Failure.usage, "cannot listen on \(place): \(error); give another --port"))
+            let message = "cannot listen on 127.0.0.1:\(port ?? 0): \(Failure.text(of: error)): give another --port"
+            return .failure(Failure.report(Failure.usage, message))
         }
     }
 }

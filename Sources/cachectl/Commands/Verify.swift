@@ -110,7 +110,7 @@ struct Verify: AsyncParsableCommand {
     private func show(_ inspection: any CacheInspecting, queue: ReplayInspection?) -> Bool {
         let findings = inspection.findings
         show(inspection, queue: queue, rows: findings.map { FindingRow($0) })
-        if !findings.isEmpty { Output.note("run 'cachectl verify --repair' to repair it") }
+        if !findings.isEmpty { Output.note("run 'cachectl verify --repair\(store.optionText)' to repair it") }
         return findings.isEmpty
     }
 
@@ -129,7 +129,10 @@ struct Verify: AsyncParsableCommand {
             inspection, queue: queue, rows: rows, left: left.map { FindingRow($0) },
             outcome: rows.isEmpty ? "" : ", \(outcome)")
         for finding in left { Output.note("cachectl: not repaired: \(FindingRow(finding).title)") }
-        if !left.isEmpty { Output.note("'cachectl purge --all' erases what cannot be repaired, and all other entries") }
+        if !left.isEmpty {
+            let command = "cachectl purge --all\(store.optionText)"
+            Output.note("'\(command)' erases what cannot be repaired, and all other entries")
+        }
         return left.isEmpty
     }
 

@@ -11,7 +11,7 @@ struct Watch: AsyncParsableCommand {
             Programs record events if their Engine.Configuration has recordsEvents = true. A line has the time, the \
             program with its process, the kind, and the fields that the event has. --json prints one object per line. \
             --where takes these fields: \(RecordedEvent.fields.joined(separator: ", ")). If it is repeated, all \
-            conditions must hold. = and ~ compare texts, > and < numbers.
+            conditions must hold. = and ~ compare texts, >, >=, < and <= numbers. cachectl itself records none.
 
             EXAMPLE
               cachectl watch --last 20 --where kind=ended --where 'milliseconds>100'

@@ -5,31 +5,35 @@ import Diamond
 /// A condition that the printed events meet: `kind=ended`, `url~/cities`, `milliseconds>100`. An event without the
 /// field does not meet it.
 struct EventCondition: Sendable {
-    private enum Comparison: Character {
+    private enum Comparison: String, CaseIterable {
+        case atLeast = ">="
+        case atMost = "<="
         case equal = "="
         case contains = "~"
         case greater = ">"
         case less = "<"
+
+        var isOfNumbers: Bool { ![.equal, .contains].contains(self) }
     }
 
     private let field: String
     private let comparison: Comparison
     private let value: String
-    /// The value as a number, which `>` and `<` compare with.
+    /// The value as a number, which all but `=` and `~` compare with.
     private let number: Double?
 
     init(argument: String) throws {
-        guard let index = argument.firstIndex(where: { Comparison(rawValue: $0) != nil }),
-            let comparison = Comparison(rawValue: argument[index])
-        else { throw ValidationError("write FIELD=VALUE, FIELD~PART, FIELD>NUMBER or FIELD<NUMBER") }
+        guard let index = argument.firstIndex(where: { "=~<>".contains($0) }),
+            let comparison = Comparison.allCases.first(where: { argument[index...].hasPrefix($0.rawValue) })
+        else { throw ValidationError("write FIELD=VALUE, FIELD~PART, FIELD>NUMBER, or with >=, < or <=") }
         field = String(argument[..<index])
-        value = String(argument[argument.index(after: index)...])
+        value = String(argument[index...].dropFirst(comparison.rawValue.count))
         self.comparison = comparison
         number = Double(value)
         guard RecordedEvent.fields.contains(field) else {
             throw ValidationError("'\(field)' is no field: use one of \(RecordedEvent.fields.joined(separator: ", "))")
         }
-        guard number != nil || ![.greater, .less].contains(comparison) else {
+        guard number != nil || !comparison.isOfNumbers else {
             throw ValidationError("'\(argument)' compares numbers: write a number after \(comparison.rawValue)")
         }
     }
@@ -50,6 +54,8 @@ struct EventCondition: Sendable {
         case .contains: text.contains(value)
         case .greater: other.map { $0 > number } ?? false
         case .less: other.map { $0 < number } ?? false
+        case .atLeast: other.map { $0 >= number } ?? false
+        case .atMost: other.map { $0 <= number } ?? false
         }
     }
 }

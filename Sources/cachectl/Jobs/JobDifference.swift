@@ -1,5 +1,6 @@
 #if Tools
 import Diamond
+import Foundation
 
 /// The differences of a job's stored request and the one that would be sent now.
 struct JobDifference {
@@ -23,8 +24,14 @@ struct JobDifference {
         self.missing = missing
     }
 
+    /// Returns a line for each header, parameter and credential, and several for a long value.
     private static func lines(of request: Request) -> [String] {
-        Output.text(of: request, isPretty: true).split(separator: "\n").map(String.init)
+        let json = Data(Output.text(of: request).utf8)
+        let members = (try? JSONDecoder().decode([String: JSONValue].self, from: json)) ?? [:]
+        return members.sorted { $0.key < $1.key }.flatMap { name, value in
+            if case .array(let elements) = value { return elements.map { "\(name): \(Output.text(of: $0))" } }
+            return "\(name): \(Output.text(of: value, isPretty: true))".split(separator: "\n").map(String.init)
+        }
     }
 
     /// Whether the request is sent as it is stored, and all its secrets are set.

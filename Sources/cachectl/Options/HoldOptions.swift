@@ -69,9 +69,12 @@ extension HoldCommand {
         let queue = try await place.openQueue()
         let wasHeld = try queue.holds().contains { $0.hold == hold }
         let count = try await apply(action, to: hold, reason: reason, in: queue)
-        show(action, hold: HoldForm(hold), jobs: count, counts: CountsForm(try queue.counts()))
+        show(
+            action, hold: HoldForm(hold), isOfJobs: ![.queue, .engine].contains(hold), jobs: count,
+            counts: CountsForm(try queue.counts()))
         if action == .release, !wasHeld, count == 0 {
-            throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
+            let command = "cachectl queue list\(place.optionText)"
+            throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see '\(command)'")
         }
     }
 
@@ -98,7 +101,9 @@ extension HoldCommand {
         }
     }
 
-    private func show(_ action: ReplayAction, hold: HoldForm, jobs count: Int, counts: CountsForm) {
+    private func show(
+        _ action: ReplayAction, hold: HoldForm, isOfJobs: Bool, jobs count: Int, counts: CountsForm
+    ) {
         let verb = action.rawValue
         guard !place.json else {
             return Output.json(
@@ -106,7 +111,9 @@ extension HoldCommand {
         }
         let done = verb == "hold" ? "held" : "released"
         let effect = jobs.dryRun ? "would \(verb)" : done
-        Output.line("\(effect) \(hold.title), \(Quantity.jobs(count)) of it".printable)
+        // A hold of the queue changes no job.
+        let jobs = isOfJobs ? ", \(Quantity.jobs(count)) of it" : verb == "hold" ? ": none of its jobs is sent" : ""
+        Output.line("\(effect) \(hold.title)\(jobs)".printable)
         Output.line(counts.text)
     }
 }

@@ -33,6 +33,9 @@ struct PlaceOptions<Server: ServerKind>: ParsableArguments {
 
     var sealing: SealKeys { SealKeys(files: keyFiles, ids: keyIDs) }
 
+    /// The options that select the same place for another command, each after a space.
+    var optionText: String { url.map { " --\(Server.option)=\($0.shellArgument)" } ?? place.optionText }
+
     /// The store or the server that the options and the environment name.
     func chosenPlace() throws -> Place { try Place(url, or: Server.variable, besides: place) }
 }

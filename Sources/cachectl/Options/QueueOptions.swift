@@ -6,11 +6,6 @@ import Diamond
 typealias QueueOptions = PlaceOptions<QueueServer>
 
 extension QueueOptions {
-    /// The options that select the same queue for another command, each after a space.
-    var optionText: String {
-        url.map { " --\(QueueServer.option)=\($0.shellArgument)" } ?? place.optionText
-    }
-
     /// Opens the queue.
     ///
     /// - Parameter create: Whether a missing queue is created, and one in clear sealed. Otherwise throws if there is

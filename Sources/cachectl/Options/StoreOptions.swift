@@ -9,8 +9,6 @@ typealias StoreOptions = PlaceOptions<CacheServer>
 extension StoreOptions {
     var location: Store { place.location }
 
-    var optionText: String { place.optionText }
-
     /// Returns the configuration for keys and for sending.
     func configuration() throws -> Engine.Configuration {
         let server = try chosenPlace().server

@@ -58,7 +58,7 @@ struct Latencies {
             ["RESPONSES": .right, "SHARE": .right, "": .left, "LATENCY": .left],
             rows: groups.map { group in
                 [
-                    String(group.count), "\(group.count * 100 / max(1, sorted.count)) %",
+                    String(group.count), Quantity.share(group.count, of: sorted.count),
                     Table.bar(group.count, of: largest), group.limit.map { "< \(Quantity.time($0))" } ?? "longer",
                 ]
             })

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Diamond
 import Foundation
+import NIOCore
 
 /// The exit codes of failures. `cachectl --help` lists them.
 enum Failure {
@@ -33,14 +34,25 @@ enum Failure {
         case let error as CacheError: report(noStore, error.message)
         case let error as RequestError: report(usage, error.message)
         case let error as ReplayError: report(code(of: error), error.message + remedy(of: error))
-        case let error as ConnectionError: report(code(of: error), error.message)
+        case let error as ConnectionError: report(code(of: error), error.message + remedy(of: error))
         case let error as MissingValue: report(missingValue, error.message)
         default: error
         }
     }
 
+    /// Returns the system's words for a failed call of SwiftNIO; the text of another error.
+    static func text(of error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode)).lowercased()
+    }
+
     private static func remedy(of error: ReplayError) -> String {
         error.code == .cannotSeal ? ": give its key with --key-file or in \(SealKeys.variable)" : ""
+    }
+
+    private static func remedy(of error: ConnectionError) -> String {
+        guard error.code == .noCredential else { return "" }
+        return "; cachectl has the secrets of the environment: 'github-token' is GITHUB_TOKEN"
     }
 
     static func code(of error: ReplayError) -> ExitCode {

@@ -19,12 +19,16 @@ struct LineDifference {
             added = after.enumerated().map { (number($0.offset), $0.element) }
             return
         }
-        for change in after.difference(from: before) {
-            switch change {
-            case .remove(let offset, let text, _): removed.append((number(offset), text))
-            case .insert(let offset, let text, _): added.append((number(offset), text))
+        let difference = after.difference(from: before)
+        let lines = { (changes: [CollectionDifference<String>.Change]) -> [Line] in
+            changes.map { change in
+                switch change {
+                case .remove(let offset, let text, _), .insert(let offset, let text, _): (number(offset), text)
+                }
             }
         }
+        removed = lines(difference.removals)
+        added = lines(difference.insertions)
     }
 
     var isEmpty: Bool { removed.isEmpty && added.isEmpty }

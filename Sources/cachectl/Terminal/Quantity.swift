@@ -4,6 +4,9 @@ import Foundation
 
 /// Formats numbers, sizes and times for people.
 enum Quantity {
+    /// Formats a part of a total, rounded: `12 %`.
+    static func share(_ count: Int, of total: Int) -> String { "\((count * 200 + total) / max(1, total * 2)) %" }
+
     /// Formats bytes: `0 B`, `1.5 KiB`, `12 MiB`.
     static func bytes(_ count: Int64) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]

@@ -35,8 +35,8 @@ import Testing
                 ["hold", "--key", "k", "--dry-run"],
                 "would hold the ordering key 'k', 3 jobs of it\n3 ready, 1 waiting, 1 dead\n"
             ),
-            (["hold", "--whole"], "held the queue, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
-            (["hold", "--engine"], "held the store's engines, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
+            (["hold", "--whole"], "held the queue: none of its jobs is sent\n3 ready, 1 waiting, 1 dead\n"),
+            (["hold", "--engine"], "held the store's engines: none of its jobs is sent\n3 ready, 1 waiting, 1 dead\n"),
             (["hold", "--lane", "default"], "held the lane 'default', 4 jobs of it\n4 held, 1 dead\n"),
         ] as [([String], String)])
     func `applies a command to the selected jobs, and prints their number and the new counts`(

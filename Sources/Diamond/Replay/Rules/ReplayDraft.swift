@@ -197,7 +197,8 @@ public struct ReplayDraft: Hashable, Sendable {
         if case .form(let fields) = wire.body { fields } else { [:] }
     }
 
-    private static let remedy = "name it in the request's credentials, with .secret(\"name\")"
+    private static let remedy =
+        "name it in the request's credentials, with .secret(\"name\"), in JSON {\"secret\": \"name\"}"
     private static let bodyRemedy = "send it without replay"
     private static let callRemedy = "leave it out of the call's coding keys"
 

@@ -23,9 +23,7 @@ struct QueueDiff: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try await server.place(besides: store.place).queue(store.sealing.seal())
-        guard let stored = try queue.request(of: id) else {
-            throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
-        }
+        guard let stored = try queue.request(of: id) else { throw ReplayError.noJob(id) }
         let difference = try await JobDifference(of: stored, sentWith: store.configuration())
         show(difference)
         if !difference.isEmpty { throw Failure.different }

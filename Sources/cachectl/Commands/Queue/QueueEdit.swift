@@ -31,9 +31,7 @@ struct QueueEdit: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try await place.openQueue()
-        guard let old = try queue.request(of: id) else {
-            throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
-        }
+        guard let old = try queue.request(of: id) else { throw ReplayError.noJob(id) }
         guard file == nil, isatty(STDIN_FILENO) == 1 else {
             return show(try await edit(from: old).apply(try input(), in: queue))
         }

@@ -10,9 +10,10 @@ struct QueueImport: AsyncParsableCommand {
         discussion: """
             Jobs get new ids, and their attempts are counted from zero. They keep their earliest time, expiry, hold, \
             and the mark that they may have been processed. Leaves out jobs that are done, dead or in review. Refuses \
-            a line with a secret. The shortest line is {"request": {…}}.
+            a line with a secret. The shortest line is {"request": {…}}. A second import of the same lines adds the jobs \
+            again; that of an archive does not.
 
-            Of an archive, adds jobs only if all checksums match, and leaves out those that the queue has: those with \
+            Of an archive (queue export --archive), adds jobs only if all checksums match, and leaves out those that the queue has: those with \
             the same method, URL, identity and Idempotency-Key, or, without a key, with an equal request and the same \
             expiry. So a second import adds none, unless the queue has deleted some meanwhile, as it deletes jobs a \
             day after they are done. Two imports at the same time can add jobs twice: run one after the other.

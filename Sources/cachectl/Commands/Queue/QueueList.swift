@@ -8,11 +8,12 @@ struct QueueList: AsyncParsableCommand {
         commandName: "list",
         abstract: "Lists jobs in the order in which they were added, with counts and holds.",
         discussion: """
-            TRIES is the number of counted attempts and their limit. AGE is the time since the job was added. NEXT \
+            TRIES is the number of failed attempts after which the job was to be sent again, and their limit. AGE is the time since the job was added. NEXT \
             says when the job can be sent, if the queue is not held: now, the time until then, or behind if other jobs \
             of its ordering key come first. It is - for a job that is neither ready nor waiting. The reason \
             'awaitingID of 12' says that the job needs the id of the object that job 12 creates, and \
-            'creationFailed of 12' that job 12 is dead or was discarded. If there are more jobs, the id for --after is printed below the table.
+            'creationFailed of 12' that job 12 is dead or was discarded. If there are more jobs, the id for --after is \
+            printed below the table.
 
             EXAMPLE
               cachectl queue list --state needsReview

@@ -35,9 +35,7 @@ struct QueueShow: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try await place.openQueue()
-        guard let job = try queue.job(id) else {
-            throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
-        }
+        guard let job = try queue.job(id) else { throw ReplayError.noJob(id) }
         let failures = try queue.failures(of: id)
         let awaited = try job.awaitedJobs.compactMap { try queue.job($0) }
         let request = try request(in: queue)
