@@ -137,6 +137,54 @@ import Testing
         #expect(sent.output == Data([0, 1, 2, 255]))
     }
 
+    /// Returns an archive with one exchange for each response: its members, and the seconds since it was received.
+    private func archive(_ responses: [(members: String, age: TimeInterval)]) -> String {
+        let entries = responses.enumerated().map { number, response in
+            let started = Date(timeIntervalSinceNow: -response.age).formatted(.iso8601)
+            return """
+                {"startedDateTime": "\(started)", "request": {"method": "GET", "url": "https://a.example/\(number)"},
+                 "response": {"status": 200, \(response.members)}}
+                """
+        }
+        return #"{"log": {"version": "1.2", "entries": [\#(entries.joined(separator: ","))]}}"#
+    }
+
+    private static let fresh = #"{"name": "Cache-Control", "value": "max-age=600"}"#
+
+    @Test(
+        arguments: [
+            (#""content": {"size": 39}"#, nil), (#""content": {"size": 0}"#, Data()), (#""bodySize": 0"#, nil),
+            (#""content": {"text": "é"}"#, Data("é".utf8)),
+            (#""content": {"text": "é", "size": 1}, "charset": "iso-8859-1""#, Data([0xE9])),
+            (#""content": {"text": "€"}, "charset": "iso-8859-1""#, nil),
+            (#""content": {"text": "e"}, "charset": "windows-1252""#, Data("e".utf8)),
+            (#""content": {"text": "é"}, "charset": "windows-1252""#, nil),
+            (#""content": {"text": "e"}, "charset": "utf-16""#, nil),
+        ] as [(String, Data?)])
+    func `imports a body only as the server sent it`(members: String, body: Data?) async throws {
+        let charset = members.split(separator: "\"charset\": \"").dropFirst().first?.dropLast() ?? "UTF-8"
+        let type = #"{"name": "Content-Type", "value": "text/plain; charset=\#(charset)"}"#
+        let text = archive([(#""headers": [\#(Self.fresh), \#(type)], \#(members)"#, 30)])
+        let imported = try await cachectl("import", "-", input: text)
+        #expect(imported.text == (body == nil ? "stored 0 entries, 1 left out\n" : "stored 1 entry\n"), "\(imported)")
+        let sent = try await cachectl("send", "https://a.example/0", "--policy", "cacheOnly")
+        #expect(body == nil ? sent.status == 1 : sent.output == body)
+    }
+
+    @Test func `leaves the responses of the store that are newer, and replaces older ones`() async throws {
+        try await cachectl.store([
+            StoredEntry(url: "https://a.example/0", body: Data("stored".utf8), age: 60_000),
+            StoredEntry(url: "https://a.example/1", body: Data("stored".utf8), age: 60_000),
+        ])
+        let members = #""headers": [\#(Self.fresh)], "content": {"text": "imported"}"#
+        let imported = try await cachectl("import", "-", input: archive([(members, 90), (members, 30)]))
+        #expect(imported.text == "stored 1 entry, 1 left out\n", "\(imported.errors)")
+        for (number, text) in ["stored", "imported"].enumerated() {
+            let sent = try await cachectl("send", "https://a.example/\(number)", "--policy", "cacheOnly")
+            #expect(sent.text == text)
+        }
+    }
+
     @Test(.enabled(if: Haralyzer.isInstalled, "needs Python's haralyzer")) func `is read by haralyzer`() async throws {
         try await fill()
         let file = try cachectl.file("cities.har", try await cachectl("export", "--har").text)

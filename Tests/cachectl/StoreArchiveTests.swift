@@ -91,6 +91,24 @@ import Testing
         #expect(try await third("send", url, "--policy", "cacheOnly").text == "old")
     }
 
+    @Test func `an entry of a clock that was ahead is not newer than what comes later`() async throws {
+        let url = "https://a.example/"
+        try await cachectl.store([StoredEntry(url: url, body: Data("old".utf8), age: -86_400_000)])
+        _ = try await archive()
+        #expect(try await other("import", path).text == "stored 1 entry\n")
+        let later = StoredEntry(url: url, body: Data("new".utf8), age: -1000)
+        try await other.store([later])
+        #expect(try await other("send", url, "--policy", "cacheOnly").text == "new")
+    }
+
+    @Test func `evicts nothing that it has stored in a new store`() async throws {
+        let body = Data(repeating: 7, count: 4 << 20)
+        try await cachectl.store((0..<70).map { StoredEntry(url: "https://a.example/\($0)", body: body) })
+        _ = try await archive()
+        #expect(try await other("import", path).text == "stored 70 entries\n")
+        #expect(try Cache(other.temporary.store, create: false).totals().entries == 70)
+    }
+
     // MARK: Variants
 
     private func send(_ kinds: [String], to shell: Shell) async throws {

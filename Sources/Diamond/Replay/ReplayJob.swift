@@ -22,6 +22,8 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     package let order: ReplayPolicy.Order
     /// Whether no earlier job of the same ordering key has to be sent first.
     package let isHead: Bool
+    /// Whether the job itself is held, and not only its ordering key, identity or lane.
+    package let isHeld: Bool
     /// The job's priority. Jobs with higher priorities are sent first.
     package let priority: Int
     /// The name of the request's lane.
@@ -91,6 +93,7 @@ extension ReplayJob {
         orderingKey = details.orderingKey
         order = row.isStrict ? .strict : .ordered
         isHead = row.isHead
+        isHeld = row.isHeld
         self.priority = priority
         lane = row.lane
         tags = details.tagNames

@@ -13,6 +13,7 @@ struct ImportedExchange: Decodable {
 
     private struct Message: Decodable {
         struct Content: Decodable {
+            var size: Int?
             var text: String?
             var encoding: String?
         }
@@ -75,17 +76,27 @@ struct ImportedExchange: Decodable {
         let elapsed = startedDateTime.flatMap { InternetTime.date($0) }.map { now.timeIntervalSince($0) } ?? 0
         let age = headers[.age].flatMap { Int64($0) } ?? 0
         headers[.age] = String(max(0, age).addingSaturating(Int64(max(0, min(elapsed, 1e9)))))
-        guard let body else { return nil }
+        guard let body = body(of: status, type: headers[.contentType]) else { return nil }
         return TransportResponse(
             status: HTTPResponse.Status(code: status), headers: headers, body: BodyStream(body))
     }
 
-    private var body: Data? {
-        let text = response.content?.text ?? ""
-        guard response.content?.encoding == "base64" else {
-            return text.contains(ArchivedPair.mask) ? nil : Data(text.utf8)
+    /// Returns the bytes of the body; `nil` if it is masked or missing, or its charset cannot be written.
+    private func body(of status: Int, type: String?) -> Data? {
+        let content = response.content
+        guard let text = content?.text else {
+            return content?.size == 0 || [204, 205, 304].contains(status) ? Data() : nil
         }
-        return Data(base64Encoded: text)
+        guard content?.encoding != "base64" else { return Data(base64Encoded: text) }
+        guard !text.contains(ArchivedPair.mask) else { return nil }
+        let parts = (type ?? "").lowercased().split(separator: "charset=", maxSplits: 1)
+        let name = parts.count == 2 ? parts[1].prefix { $0 != ";" }.filter { !" \"".contains($0) } : "utf-8"
+        // The text of an archive is decoded. In ASCII, all charsets of the web but UTF-16 are the same.
+        switch name {
+        case "utf-8", "utf8": return Data(text.utf8)
+        case "iso-8859-1", "latin1": return text.data(using: .isoLatin1)
+        default: return name.hasPrefix("utf-16") ? nil : text.data(using: .ascii)
+        }
     }
 }
 

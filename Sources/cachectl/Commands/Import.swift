@@ -47,8 +47,13 @@ struct Import: AsyncParsableCommand {
         let engine = try engine(sendingBy: ArchiveTransport())
         guard let cache = engine.cache else { throw Failure.noStore }
         let failure = Guarded<String?>(nil)
+        let evicted = Guarded(0)
         let observation = engine.activity.observe { event in
-            if case .cacheFailed(let reason) = event { failure.withLock { $0 = $0 ?? reason } }
+            switch event {
+            case .cacheFailed(let reason): failure.withLock { $0 = $0 ?? reason }
+            case .evicted(let count): evicted.withLock { $0 += count }
+            default: break
+            }
         }
         var archive = ArchiveImport(reader, header, into: cache)
         let progress = Progress("entries", isQuiet: quiet || store.json)
@@ -64,7 +69,7 @@ struct Import: AsyncParsableCommand {
         withExtendedLifetime(observation) {}
         progress.end()
         if let reason = failure.withLock({ $0 }) { throw Failure.report(Failure.noStore, reason) }
-        show(archive.stored, of: archive.stored + archive.leftOut)
+        show(archive.stored, of: archive.stored + archive.leftOut, evicted: evicted.withLock(\.self))
     }
 
     private func store(_ exchanges: [ImportedExchange]) async throws {
@@ -82,6 +87,7 @@ struct Import: AsyncParsableCommand {
                 unusable += 1
                 continue
             }
+            guard await !hasNewer(request, than: answer, in: engine) else { continue }
             transport.set(answer)
             // An error status is an error, and may be stored.
             _ = try? await engine.send(request)
@@ -95,6 +101,16 @@ struct Import: AsyncParsableCommand {
         Output.note("\(unusable) left out: not GET or QUERY, or a part is missing, or masked: \(remedy)")
     }
 
+    /// Whether the store has a response that is newer by more than a second: ages have no fractions.
+    private func hasNewer(_ request: Request, than answer: TransportResponse, in engine: Engine) async -> Bool {
+        var request = request
+        request.cache = .cacheOnly
+        let stored: Response?
+        do throws(ConnectionError) { stored = try await engine.send(request) } catch { stored = error.response }
+        guard let age = stored?.age, let imported = answer.headers[.age].flatMap({ Int64($0) }) else { return false }
+        return age + .seconds(1) < .seconds(imported)
+    }
+
     private func engine(sendingBy transport: ArchiveTransport) throws -> Engine {
         let engine = Engine(connecting: try configuration(sendingBy: transport))
         if let failure = engine.cacheFailure { throw failure }
@@ -105,8 +121,11 @@ struct Import: AsyncParsableCommand {
         var configuration = try store.configuration()
         configuration.transport = transport
         configuration.redirectLimit = 0
+        // A new store has no limit: an archive may be larger than the default one.
+        configuration.diskCapacity = .max
         if let cache = try store.findCache(seal: configuration.seal) {
             try store.refuseLocked(cache)
+            configuration.diskCapacity = Cache.defaultDiskCapacity
             configuration.useCapacity(of: cache)
         }
         return configuration
@@ -121,10 +140,17 @@ struct Import: AsyncParsableCommand {
         }
     }
 
-    private func show(_ count: Int, of total: Int) {
-        guard !store.json else { return Output.json(["stored": count, "leftOut": total - count]) }
+    private func show(_ count: Int, of total: Int, evicted: Int = 0) {
+        guard !store.json else {
+            let form: JSONObject = [
+                "stored": count, "leftOut": total - count, "evicted": evicted > 0 ? evicted : nil,
+            ]
+            return Output.json(form)
+        }
         let rest = total > count ? ", \(total - count) left out" : ""
         Output.line("stored \(Quantity.entries(count))\(rest)")
+        guard evicted > 0 else { return }
+        Output.note("\(Quantity.entries(evicted)) evicted, to keep the store within the limit of its programs")
     }
 }
 #endif

@@ -7,12 +7,11 @@ struct JobResend {
     /// The options that select the queue for another command, each after a space.
     let options: String
 
-    /// Adds the request once more. The new job has an idempotency key of its own, so that the server processes it
-    /// again.
+    /// Adds the request once more, with an idempotency key of its own, so that the server processes it again. Replaces
+    /// no job that waits.
     ///
-    /// - Returns: The id of the new job, or of the job that has its unique name already; `nil` if merging with that one
-    ///   leaves nothing to send.
-    func apply(in queue: ReplayQueue) async throws(ReplayError) -> ReplayJob.ID? {
+    /// - Returns: The id of the new job.
+    func apply(in queue: ReplayQueue) async throws(ReplayError) -> ReplayJob.ID {
         guard let job = try queue.job(id) else { throw ReplayError.noJob(id) }
         guard job.state == .done else {
             let advice = job.state.isEnd ? "redrive" : "retry"
@@ -21,10 +20,16 @@ struct JobResend {
                 "job \(id) is \(job.state), and only a job that is done is added again: "
                     + "'cachectl queue \(advice) \(id)\(options)' sends it")
         }
-        guard let request = try queue.request(of: id) else {
+        guard var request = try queue.request(of: id) else {
             throw ReplayError(.badRequest, "job \(id) has no request any more")
         }
-        return try await queue.enqueue(request)
+        request.headers[.idempotencyKey] = nil
+        request.replay.uniqueness = .keep
+        let last = try queue.lastID()
+        guard let new = try await queue.enqueue(request), new > last else {
+            throw ReplayError(.notUnique, "another job has the unique name of job \(id), and is not sent yet")
+        }
+        return new
     }
 }
 #endif

@@ -220,10 +220,10 @@ import Testing
         let origin = try ScriptedOrigin { _ in
             ScriptedOrigin.response("200 OK", "Content-Type: application/json", body: #"{"id":9007199254740993}"#)
         }
-        try await cachectl.store([StoredEntry(url: "\(origin.base)/a?page=1")])
+        try await cachectl.store([StoredEntry(url: "\(origin.base)/a?page=1", identity: "anna")])
         let browser = try await RunningInspector("--write", shell: cachectl).enter()
         let form = try await browser.get("/entries/\(try #require(try await keys().first))/send").body
-        #expect(form.contains("/a?page=1") && form.contains("It is shown here"))
+        #expect(form.contains("/a?page=1") && form.contains("It is shown here") && form.contains("anna"))
         let sent = try await browser.post("/send", "request=%7B%22url%22%3A%22\(origin.base)/b%22%7D")
         #expect(sent.status == 200 && sent.body.contains("200 from network in"), "\(sent.body)")
         #expect(sent.body.contains("9007199254740993"))

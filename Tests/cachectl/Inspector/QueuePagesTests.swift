@@ -147,9 +147,13 @@ import Testing
         let conflict = try await pages.post("/queue/bulk", fields.merging(["jobs": question.jobs]) { $1 })
         #expect(conflict.status == 409 && conflict.body.contains("not those that you confirmed. Nothing was done."))
         #expect(try shell.queue().counts()[.done] == 1 && conflict.jobs != question.jobs)
+        let count = { "lane=default\">default</a></th><td class=\"number\">\($0)</td>" }
+        #expect(try await pages.get("/queue").body.contains(count(3)))
         let done = try await pages.post("/queue/bulk", fields.merging(["jobs": conflict.jobs]) { $1 })
         #expect(done.status == 200 && done.body.contains("discarded 2 jobs"))
         #expect(try shell.queue().counts()[.done] == 3)
+        // The page does not show what was there before.
+        #expect(try await pages.get("/queue").body.contains(count(1)))
     }
 
     @Test(arguments: [

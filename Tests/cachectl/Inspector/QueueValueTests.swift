@@ -19,6 +19,7 @@ import Testing
         arguments: [
             ("", [], "/queue/jobs?after=0"), ("state=dead&match=", [.dead], "/queue/jobs?state=dead&after=0"),
             ("match=a%26b+c&other=1", [], "/queue/jobs?match=a%26b%20c&after=0"),
+            ("lane=%20x&key=+", [], "/queue/jobs?key=%20&lane=%20x&after=0"),
         ] as [(String, Set<ReplayState>, String)])
     func `a query keeps the fields that are given`(text: String, states: Set<ReplayState>, address: String) throws {
         let query = try JobQuery(FormFields(text))

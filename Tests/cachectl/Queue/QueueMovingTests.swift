@@ -160,6 +160,29 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: path)) == data)
     }
 
+    @Test func `a hold of a lane is not copied, and that of a job is`() async throws {
+        for number in 1...2 { _ = try await cachectl("queue", "add", "https://a.example/\(number)") }
+        _ = try await cachectl("queue", "hold", "1")
+        _ = try await cachectl("queue", "hold", "--lane", "default")
+        #expect(try cachectl.queue().jobs().map(\.state) == [.held, .held])
+        _ = try await other("queue", "import", "-", input: try await cachectl("queue", "export").text)
+        #expect(try other.queue().jobs().map(\.state) == [.held, .ready])
+    }
+
+    @Test func `a sealed queue is archived only with consent`() async throws {
+        let folder = TemporaryFolder()
+        let key = try folder.file("key", Data(repeating: 7, count: 32)).path
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+        let body = #"{"a":"PRIVATE"}"#
+        _ = try await cachectl("queue", "add", "https://a.example/", "--json-body", body, "--key-file", key)
+        let path = folder.url.appending(path: "jobs.archive").path
+        let refused = try await cachectl("queue", "export", "--archive", path, "--key-file", key)
+        #expect(refused.status == 64 && refused.errors.contains("give --with-secrets to copy it"))
+        #expect(!FileManager.default.fileExists(atPath: path))
+        let exported = try await cachectl("queue", "export", "--archive", path, "--with-secrets", "--key-file", key)
+        #expect(exported.text == "archived 1 job in \(path)\n", "\(exported.errors)")
+    }
+
     @Test func `jobs with one key are the same only with one method, URL and identity`() async throws {
         func job(_ url: String, _ method: HTTPRequest.Method = .post, identity: String? = nil) -> Request {
             var request = Request(url, method: method, headers: [.idempotencyKey: "1"])

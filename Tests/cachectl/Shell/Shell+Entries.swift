@@ -41,7 +41,9 @@ struct StoredEntry {
     var flags: StoredResponse.Flags = .hasValidator
 
     func cacheEntry(storedAt: WallTime, _ rules: KeyRules) throws -> CacheEntry {
-        let form = try CanonicalForm(of: Request(url), rules: rules)
+        var request = Request(url)
+        request.identity = identity
+        let form = try CanonicalForm(of: request, rules: rules)
         let stored = StoredResponse(
             status: status, headerBlock: Data(headers.utf8), body: body, storedAt: storedAt - age, initialAge: 0,
             lifetime: lifetime, flags: flags, duration: 100)

@@ -14,7 +14,7 @@ package struct ArchivedEntry: Codable, Sendable {
     /// ``StoredResponse/headerBlock``.
     let headers: Data
     /// The time at which the response arrived or was last confirmed, in milliseconds since 1970.
-    let storedAt: Int64
+    var storedAt: Int64
     /// Milliseconds, as ``lifetime`` and ``duration``.
     let initialAge: Int64
     let lifetime: Int64?

@@ -79,6 +79,9 @@ extension Cache {
     /// - Parameter secretID: ``secretID`` of the store that was archived.
     package func place(for archived: ArchivedEntry, of secretID: String?) throws(CacheError) -> ArchivePlace? {
         guard !archived.hasDigests || secretID == self.secretID else { return nil }
+        var archived = archived
+        // By a clock that was ahead, it would be newer than all that is received until then.
+        archived.storedAt = min(archived.storedAt, now().rawValue)
         let request = archived.request
         let key = RequestKey(of: request)
         let known = try archiveReader(of: key, request: request)?.stored

@@ -244,12 +244,11 @@ package struct ReplayMove: Sendable {
     }
 
     private func move(_ batch: Batch, result: inout Result) async throws(ReplayError) {
-        let holds = Set(try source.holds().map(\.hold))
         var items: [Item] = []
         for (index, id) in batch.ids.enumerated() {
             // A job that was discarded is in the target already.
             guard let job = try source.job(id), !job.state.isEnd, job.state != .running else { continue }
-            let draft = try draft(of: job, holds: holds)
+            let draft = try draft(of: job)
             items.append(Item(id: id, targetID: batch.first + Int64(index), draft: draft))
         }
         do throws(ReplayError) {
@@ -281,16 +280,13 @@ package struct ReplayMove: Sendable {
     }
 
     /// Returns the draft of a job as it is. Its count of attempts starts again, its failures and its expiry stay.
-    private func draft(of job: ReplayJob, holds: Set<ReplayHold>) throws(ReplayError) -> ReplayDraft {
+    private func draft(of job: ReplayJob) throws(ReplayError) -> ReplayDraft {
         guard let data = try source.request(of: job.id) else { throw .noJob(job.id) }
         var draft = try ReplayDraft(ReplayDraft.request(from: data))
         let moment = try target.moment()
         if job.state == .waiting { draft.runAt = moment.time(of: job.runAt) }
         draft.expiresAt = job.expiresAt.map { moment.time(of: $0) }
-        let own: [ReplayHold?] = [
-            .lane(Lane(job.lane)), job.orderingKey.map { .key($0) }, job.identity.map { .identity($0) },
-        ]
-        draft.isHeld = job.state == .held && draft.awaitedIDs.isEmpty && holds.isDisjoint(with: own.compactMap { $0 })
+        draft.isHeld = job.isHeld && draft.awaitedIDs.isEmpty
         draft.mayLackObjects = true
         draft.history.unknownSince = job.unknownSince.map { moment.time(of: $0) }
         draft.history.failures = try source.failures(of: job.id).map {

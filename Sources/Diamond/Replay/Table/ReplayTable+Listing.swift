@@ -4,9 +4,9 @@ import Foundation
 /// Reading jobs for display.
 extension ReplayTable {
     static let columns: SQL = """
-        id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
-        kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
-        status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END AS call,
+        id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, is_held, priority, lane, tags,
+        metadata, kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at,
+        idempotency_key, status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END AS call,
         details,
         CASE WHEN reason IN ('awaitingID', 'creationFailed') THEN (SELECT group_concat(id) FROM (
             SELECT max(other.id) AS id FROM edge JOIN job AS other ON other.creates = edge.name AND other.creates <> ''
@@ -15,8 +15,8 @@ extension ReplayTable {
 
     /// The names of ``columns``, and a column that is read for answered jobs only.
     enum Column: Int, SQLiteColumns {
-        case id, state, reason, method, url, host, identity, orderingKey, isStrict, isHead, priority, lane, tags
-        case metadata, kind, enqueuedAt, changedAt, runAt, expiresAt, attempts, attemptLimit, sentAt, unknownAt
+        case id, state, reason, method, url, host, identity, orderingKey, isStrict, isHead, isHeld, priority, lane
+        case tags, metadata, kind, enqueuedAt, changedAt, runAt, expiresAt, attempts, attemptLimit, sentAt, unknownAt
         case idempotencyKey, status, token, call, details, awaitedJobs
         case isTaken
     }
@@ -203,6 +203,7 @@ extension ReplayJob {
         orderingKey = details.orderingKey
         order = row.int64(Column.isStrict) != 0 ? .strict : .ordered
         isHead = row.int64(Column.isHead) != 0
+        isHeld = row.int64(Column.isHeld) != 0
         priority = Int(row.int64(Column.priority))
         lane = row.text(Column.lane)
         tags = details.tagNames

@@ -15,8 +15,8 @@ struct ImportedLine: Decodable {
     /// The known JSON keys, including those that are not imported.
     private static let known: Set<String> = [
         "version", "request", "id", "state", "reason", "method", "url", "host", "identity", "orderingKey", "order",
-        "isHead", "priority", "lane", "kind", "tags", "metadata", "enqueuedAt", "changedAt", "runAt", "expiresAt",
-        "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
+        "isHead", "isHeld", "priority", "lane", "kind", "tags", "metadata", "enqueuedAt", "changedAt", "runAt",
+        "expiresAt", "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
         "awaitedJobs",
     ]
 
@@ -44,7 +44,8 @@ struct ImportedLine: Decodable {
             throw Self.failure("is of a newer version: update this program")
         }
         let state = try Self.state(container)
-        if state?.isEnd != true { copy = try Self.copy(container, isHeld: state == .held) }
+        let isHeld = try container.decodeIfPresent(Bool.self, forKey: Key(stringValue: "isHeld"))
+        if state?.isEnd != true { copy = try Self.copy(container, isHeld: isHeld ?? (state == .held)) }
     }
 
     private static func copy(

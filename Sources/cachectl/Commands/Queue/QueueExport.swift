@@ -24,6 +24,9 @@ struct QueueExport: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write an archive for 'cachectl queue import'.", valueName: "FILE"), completion: .file())
     var archive: String?
 
+    @Flag(help: "For --archive: copy a sealed queue in clear.")
+    var withSecrets = false
+
     @Flag(help: .quiet)
     var quiet = false
 
@@ -33,6 +36,10 @@ struct QueueExport: AsyncParsableCommand {
 
     func run() async throws {
         // A store without a queue may be the wrong one: an empty archive must not replace a good one.
+        if archive != nil, !withSecrets, try place.chosenPlace().store != nil, try place.sealing.seal() != nil {
+            throw Failure.report(
+                Failure.usage, "the queue is sealed, and an archive is in clear: give --with-secrets to copy it")
+        }
         let queue = archive == nil ? try await place.findQueue() : try await place.openQueue()
         let writer = try archive.map { try ArchiveWriter($0, ArchiveHeader(.queue)) }
         let unreadable = try queue.map { try export($0, to: writer) } ?? 0
@@ -77,7 +84,9 @@ struct QueueExport: AsyncParsableCommand {
         let request = try request(of: job, in: queue)
         // Another program may have deleted the job meanwhile.
         if request == nil, try queue.job(job.id) == nil { return true }
-        let line = job.form.adding(["version": 1, "request": request])
+        // A hold of its key, identity or lane is not copied, and must not become one of the job itself.
+        let isHeld = job.isHeld && job.awaitedJobs.isEmpty
+        let line = job.form.adding(["version": 1, "request": request, "isHeld": isHeld])
         guard let writer else {
             Output.jsonLine(line)
             return request != nil

@@ -8,7 +8,8 @@ struct QueueResend: AsyncParsableCommand {
         abstract: "Adds the request of a job that is done as a new job, and prints its id.",
         discussion: """
             The new job has an idempotency key of its own: the server processes the request again. Jobs that are dead \
-            or in review are sent again with redrive, under their own key.
+            or in review are sent again with redrive, under their own key. Refused while another job has its unique \
+            name.
 
             EXAMPLE
               cachectl queue resend 42
@@ -24,7 +25,6 @@ struct QueueResend: AsyncParsableCommand {
         let queue = try await place.openQueue()
         let new = try await JobResend(id: id, options: place.optionText).apply(in: queue)
         guard !place.json else { return Output.json(["id": new]) }
-        guard let new else { return Output.note("nothing is left to send") }
         Output.line("\(new)")
     }
 }

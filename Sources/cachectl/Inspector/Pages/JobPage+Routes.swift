@@ -17,9 +17,9 @@ extension JobPage {
             let queue = try await inspector.queue()
             do throws(ReplayError) {
                 let new = try await resend.apply(in: queue)
-                return .redirect("/queue/jobs/\(new ?? id)?added=\(id)")
+                return .redirect("/queue/jobs/\(new)?added=\(id)")
             } catch {
-                guard error.code == .wrongState else { throw error }
+                guard [.wrongState, .notUnique].contains(error.code) else { throw error }
                 return try await show(id, in: inspector, problem: "Nothing was done: \(error.message)")
             }
         },
@@ -53,9 +53,7 @@ extension JobPage {
     /// The result of the action that led to the page; `nil` for none.
     private static func result(_ query: FormFields, id: ReplayJob.ID) -> String? {
         if let action = ReplayAction(rawValue: query["done"]) { return "\(action.participle) job \(id)" }
-        if let old = ReplayJob.ID(query["added"]) {
-            return old == id ? "nothing is left to send" : "this job has the request of job \(old)"
-        }
+        if let old = ReplayJob.ID(query["added"]) { return "this job has the request of job \(old)" }
         guard let edited = ReplayJob.ID(query["edited"]) else { return nil }
         return JobEdit.Result(job: id, isChanged: true).note(editing: edited) ?? "changed job \(id)"
     }

@@ -18,7 +18,9 @@ struct JobQuery {
     let filter: JobFilter
 
     init(_ form: FormFields) throws(PageProblem) {
-        fields = Self.names.map { Field(name: $0, value: form[$0]) }.filter { !$0.value.isEmpty }
+        // The spaces of keys and lanes count.
+        fields = Self.names.map { Field(name: $0, value: ["key", "lane"].contains($0) ? form[text: $0] : form[$0]) }
+            .filter { !$0.value.isEmpty }
         let values = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
         var filter = JobFilter(match: try Self.pattern(values["match"]), error: try Self.pattern(values["error"]))
         if let name = values["state"] { filter.fields.states = [try Self.state(name)] }

@@ -10,6 +10,8 @@ final class QueueSamples: Sendable {
     private static let patience = Duration.milliseconds(150)
 
     private let stored = Guarded<[QueueSample]>([])
+    /// Whether the queue was changed after the last sample.
+    private let isOld = Guarded(false)
 
     /// The samples, the oldest first.
     var all: [QueueSample] { stored.withLock { $0 } }
@@ -25,12 +27,16 @@ final class QueueSamples: Sendable {
     private func add(of queue: ReplayQueue) throws(ReplayError) {
         let end = ContinuousClock.now + Self.patience
         let known = Set(all.last?.lanes.keys ?? [:].keys)
+        isOld.withLock { $0 = false }
         add(try QueueSample(of: queue, lanes: known) { ContinuousClock.now > end })
     }
 
-    /// Returns the samples. Reads the first one if there is none yet.
+    /// Lets the next page read a sample: the queue is being changed.
+    func expire() { isOld.withLock { $0 = true } }
+
+    /// Returns the samples. Reads one if there is none yet, or after a change.
     func all(of queue: ReplayQueue) throws(ReplayError) -> [QueueSample] {
-        if all.isEmpty { try add(of: queue) }
+        if all.isEmpty || isOld.withLock(\.self) { try add(of: queue) }
         return all
     }
 

@@ -94,6 +94,7 @@ extension ArchivedRequest {
         for pair in headers where !pair.isMasked {
             request.headers.append(try HTTPField(checking: pair.name, pair.value))
         }
+        request.identity = identity
         if let type { request.body = try body(type: type) }
         return request
     }

@@ -19,7 +19,10 @@ struct Route: Sendable {
 
     /// An action, which only `--write` allows.
     static func action(_ path: String, _ handler: @escaping Handler) -> Route {
-        Route(method: .post, path: path, handler: handler)
+        Route(method: .post, path: path) { request, inspector in
+            defer { inspector.samples.expire() }
+            return try await handler(request, inspector)
+        }
     }
 
     /// All pages and actions. To add a page, add its template to `Sources/CInspector/Pages` and `assets.c`, write a file
