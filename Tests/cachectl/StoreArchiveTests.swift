@@ -1,3 +1,4 @@
+import DiamondInspection
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -101,12 +102,20 @@ import Testing
         #expect(try await other("send", url, "--policy", "cacheOnly").text == "new")
     }
 
-    @Test func `evicts nothing that it has stored in a new store`() async throws {
-        let body = Data(repeating: 7, count: 4 << 20)
-        try await cachectl.store((0..<70).map { StoredEntry(url: "https://a.example/\($0)", body: body) })
+    @Test func `says how many entries were evicted, and evicts none from a new store`() async throws {
+        let body = Data(repeating: 7, count: 256 << 10)
+        try await cachectl.store((0..<12).map { StoredEntry(url: "https://a.example/\($0)", body: body) })
         _ = try await archive()
-        #expect(try await other("import", path).text == "stored 70 entries\n")
-        #expect(try Cache(other.temporary.store, create: false).totals().entries == 70)
+        let engine = other.temporary.engine(
+            StubTransport { request throws(TransportError) in .stub(headers: [.cacheControl: "max-age=600"], body: "") }
+        ) { $0.diskCapacity = 2 << 20 }
+        _ = try await engine.send(Request("https://b.example/"))
+        await engine.close()
+        #expect(try Cache(other.temporary.store, create: false).recordedCapacity() == 2 << 20)
+        let limited = try await other("import", path)
+        #expect(limited.text == "stored 12 entries\n" && limited.errors.contains(" evicted, to keep the store within"))
+        let unlimited = try await Shell()("import", path)
+        #expect(unlimited.text == "stored 12 entries\n" && unlimited.errors.isEmpty, "\(unlimited.errors)")
     }
 
     // MARK: Variants

@@ -147,7 +147,7 @@ import Testing
         let conflict = try await pages.post("/queue/bulk", fields.merging(["jobs": question.jobs]) { $1 })
         #expect(conflict.status == 409 && conflict.body.contains("not those that you confirmed. Nothing was done."))
         #expect(try shell.queue().counts()[.done] == 1 && conflict.jobs != question.jobs)
-        let count = { "lane=default\">default</a></th><td class=\"number\">\($0)</td>" }
+        let count = { (jobs: Int) in "lane=default\">default</a></th><td class=\"number\">\(jobs)</td>" }
         #expect(try await pages.get("/queue").body.contains(count(3)))
         let done = try await pages.post("/queue/bulk", fields.merging(["jobs": conflict.jobs]) { $1 })
         #expect(done.status == 200 && done.body.contains("discarded 2 jobs"))
