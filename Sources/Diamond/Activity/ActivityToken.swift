@@ -46,12 +46,8 @@ package final class ActivityToken: @unchecked Sendable {
         activity.state.withLock { _ in if isOpen { observed.outcome = outcome } }
     }
 
-    package func end() { end(reporting: { nil }) }
-
-    func end(_ outcome: @autoclosure () -> ActivityOutcome) { end(reporting: outcome) }
-
-    /// - Parameter outcome: called only if the begin was observed; `nil` to report the outcome that was set.
-    private func end(reporting outcome: () -> ActivityOutcome?) {
+    /// - Parameter outcome: evaluated only if the begin was observed; `nil` to report the outcome that was set.
+    package func end(_ outcome: @autoclosure () -> ActivityOutcome? = nil) {
         let notifications = activity.state.withLock { state -> ActivityNotifications? in
             guard isOpen else { return nil }
             isOpen = false

@@ -6,6 +6,8 @@ import HTTPTypes
 protocol ExchangeOptions: AnyObject, Sendable {
     var request: TransportRequest { get }
     var policy: RetryPolicy { get }
+    /// The maximum number of bytes of a body.
+    var bodyLimit: Int { get }
     /// Whether a stored response is served if the server cannot be reached.
     var isAnsweredOffline: Bool { get }
     /// The URL of the request, without secrets.
@@ -39,9 +41,6 @@ protocol ExchangeOptions: AnyObject, Sendable {
     /// Whether the body of a response goes into the sink. Other bodies are collected, because the request may be sent
     /// again, or a stored response returned instead.
     func isForSink(_ status: HTTPResponse.Status) -> Bool
-
-    /// Returns the maximum number of bytes of a body.
-    func bodyLimit(in environment: ExchangeEnvironment) -> Int
 
     /// Begins an attempt if the run of the connection allows it, and returns whether it does. Called before each
     /// attempt.

@@ -95,9 +95,8 @@ import Testing
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.response(body: #"{"access_token": "s3cret-token"}"#) }
         let help = try await cachectl("send", "--help").text.split(separator: "\n", omittingEmptySubsequences: false)
         let shown = help.drop { $0 != "FILE" }.dropFirst().prefix { !$0.isEmpty }.joined(separator: "\n")
-        let file = try cachectl.file("help.json", shown.replacing("https://", with: "http://"))
-        let host = String(origin.base.dropFirst("http://".count))
-        let sent = try await cachectl("send", file, environment: ["HOST": host])
+        let file = try cachectl.file("help.json", shown)
+        let sent = try await cachectl("send", file, environment: ["HOST": origin.base])
         #expect(sent.status == 0, "\(sent.errors)")
         #expect(origin.requests.map(\.target) == ["/login", "/me"])
         #expect(origin.requests.last?.value("Authorization") == "Bearer s3cret-token")

@@ -204,7 +204,7 @@ final class Transfer: Sendable {
 
     /// Returns the maximum number of bytes of a body.
     func limit(of head: ReceivedResponse) -> Int {
-        let limit = options.bodyLimit(in: environment)
+        let limit = options.bodyLimit
         guard let sink = options.sink else { return limit }
         return head.isInSink ? sink.limit : min(limit, Self.nonSuccessBodyLimit)
     }

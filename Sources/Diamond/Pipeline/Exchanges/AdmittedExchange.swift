@@ -12,6 +12,7 @@ final class AdmittedExchange: ExchangeOptions {
     /// Records the body for the cache; `nil` if it is never stored.
     let bodyRecorder: BodyRecorder?
     let recorder: (any BodyRecording)?
+    let bodyLimit: Int
     let policy: RetryPolicy
     let isAnsweredOffline: Bool
     /// The reason why the request is sent; `nil` without a cache.
@@ -45,6 +46,7 @@ final class AdmittedExchange: ExchangeOptions {
         bodyRecorder = BodyRecorder(plan, in: store, environment: environment)
         recorder =
             bodyRecorder ?? context.caller.sink.flatMap { ($0 as? any RecordingSink)?.recorder(of: plan, in: store) }
+        bodyLimit = context.bodyLimit(in: environment)
         policy = try admission.builder.time.policy(of: context.resolved, since: plan.timeStart)
         isAnsweredOffline = store.lookup.isAnsweredOffline(plan)
         forwardReason = store.lookup.forwardReason(for: context, stored: plan.stored?.response)
@@ -74,8 +76,6 @@ final class AdmittedExchange: ExchangeOptions {
         guard sink.takesEveryStatus else { return status.kind == .successful }
         return status == .notModified ? !plan.mayBeConfirmed : !store.lookup.isReplaced(status, for: plan)
     }
-
-    func bodyLimit(in environment: ExchangeEnvironment) -> Int { context.bodyLimit(in: environment) }
 
     /// Only the runs of connections with an unsafe method are checked. A pause ends other runs at once, or leaves the
     /// exchange to the callers that share it. The hop after a redirect is not given up, because the next run would

@@ -50,16 +50,11 @@ final class Admission: Sendable {
         wasAwaited: Bool,
         at position: inout SendPosition
     ) async throws(ConnectionError) -> ExchangePlan {
-        guard wasAwaited, plan.hasSecrets else { return try await checked(plan, at: &position) }
-        let rebuilt = try await builder.rebuilt(plan, plan.revalidation, since: plan.timeStart)
-        position = SendPosition(in: invalidations)
-        return try await checked(rebuilt, at: &position)
-    }
-
-    private func checked(
-        _ plan: ExchangePlan,
-        at position: inout SendPosition
-    ) async throws(ConnectionError) -> ExchangePlan {
+        var plan = plan
+        if wasAwaited, plan.hasSecrets {
+            plan = try await builder.rebuilt(plan, plan.revalidation, since: plan.timeStart)
+            position = SendPosition(in: invalidations)
+        }
         let isUnchanged = invalidations.position == plan.lookedUpAt && plan.context.resolvedAt == plan.lookedUpAt
         guard plan.mayBeConfirmed, !isUnchanged else { return plan }
         // A 304 must not restore a response that was erased meanwhile.

@@ -12,18 +12,14 @@ extension ResponseStore {
     /// Returns the place for a response: the key of its request, or a key of its own if it varies by a header that is
     /// not part of that key.
     ///
-    /// - Parameter now: the current time.
-    func target(of decision: StoreDecision, for context: RequestContext, at now: WallTime) -> Target? {
-        context.identity.flatMap { target(of: decision, for: context, under: $0, at: now) }
-    }
-
-    /// - Parameter identity: the identity of the requests that the response answers.
+    /// - Parameters:
+    ///   - other: the identity of the requests that the response answers, if it is not that of the request.
+    ///   - now: the current time.
     func target(
-        of decision: StoreDecision,
-        for context: RequestContext,
-        under identity: ResolvedRequest.Identity,
+        of decision: StoreDecision, for context: RequestContext, under other: ResolvedRequest.Identity? = nil,
         at now: WallTime
     ) -> Target? {
+        guard let identity = other ?? context.identity else { return nil }
         guard let fields = decision.fields else { return Target(identity: identity) }
         let known = cache?.find(identity, for: kind).flatMap { VariantIndex($0) }
         let variants = Variants(of: identity, context.wire, rules: environment.rules)

@@ -46,11 +46,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayClaim? {
-        guard let stored = try storedRow(id, on: connection), stored.row.state == .ready else {
-            try reindex(on: connection, ledger: &ledger)
-            return nil
-        }
-        guard var row = try checkedRow(id, on: connection, ledger: &ledger) else { return nil }
+        guard var row = try indexedRow(id, in: [.ready], on: connection, ledger: &ledger) else { return nil }
         // A hold covers its jobs in several transactions, and may not have reached this one yet.
         guard try !hold(&row, on: connection, ledger: &ledger) else { return nil }
         let old = row.state
@@ -120,7 +116,7 @@ extension ReplayTable {
             )
             return try positions(limit, in: lanes, of: statement).map(\.id)
         }
-        var found: [SendPosition] = []
+        var found: [QueuePosition] = []
         for name in names.map(Optional.some) + [nil] {
             found += try positions(limit, of: name, in: lanes, on: connection)
         }
@@ -128,12 +124,12 @@ extension ReplayTable {
     }
 
     /// The position of a job in the order in which jobs are sent.
-    private struct SendPosition: Comparable {
+    private struct QueuePosition: Comparable {
         var priority: Int64
         var turn: Int64
         var id: Int64
 
-        static func < (left: SendPosition, right: SendPosition) -> Bool {
+        static func < (left: QueuePosition, right: QueuePosition) -> Bool {
             (right.priority, left.turn, left.id) < (left.priority, right.turn, right.id)
         }
     }
@@ -143,7 +139,7 @@ extension ReplayTable {
         of identity: String?,
         in lanes: ReplaySelection.Lanes,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [SendPosition] {
+    ) throws(SQLiteError) -> [QueuePosition] {
         let statement = try connection.statement(
             """
             SELECT priority, turn, id, lane FROM job INDEXED BY job_of_identity
@@ -158,11 +154,11 @@ extension ReplayTable {
         _ limit: Int,
         in lanes: ReplaySelection.Lanes,
         of statement: borrowing SQLiteStatement
-    ) throws(SQLiteError) -> [SendPosition] {
-        var found: [SendPosition] = []
+    ) throws(SQLiteError) -> [QueuePosition] {
+        var found: [QueuePosition] = []
         while found.count < limit, try statement.step() {
             guard lanes.contains(Lane(statement.text(3))) else { continue }
-            found.append(SendPosition(priority: statement.int64(0), turn: statement.int64(1), id: statement.int64(2)))
+            found.append(QueuePosition(priority: statement.int64(0), turn: statement.int64(1), id: statement.int64(2)))
         }
         return found
     }

@@ -29,6 +29,15 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
         guard let stored = try storedRow(id, on: connection) else { return nil }
+        return try checkedRow(stored, on: connection, ledger: &ledger)
+    }
+
+    /// Returns a row that was read in this transaction; `nil` if it is damaged. Puts a damaged job in review.
+    static func checkedRow(
+        _ stored: StoredRow,
+        on connection: borrowing SQLiteConnection,
+        ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> ReplayRow? {
         guard !stored.isIntact else { return stored.row }
         try review(stored.row, on: connection, ledger: &ledger)
         return nil

@@ -81,7 +81,7 @@ extension ReplayTable {
             try reindex(on: connection, ledger: &ledger)
             return nil
         }
-        return try checkedRow(id, on: connection, ledger: &ledger)
+        return try checkedRow(stored, on: connection, ledger: &ledger)
     }
 
     /// Returns the time of the next timed transition; `nil` for none.
