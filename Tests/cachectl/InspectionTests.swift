@@ -261,7 +261,7 @@ import Testing
     @Test func `lists its exit codes in its help`() async throws {
         let help = try await cachectl("--help").text
         for code in [
-            "0   done", "1   nothing found", "2   the server", "3   no response", "4   the store", "64  wrong",
+            "0   done", "1   no entry or job", "2   the server", "3   no response", "4   the store", "64  wrong",
         ] {
             #expect(help.contains(code))
         }
