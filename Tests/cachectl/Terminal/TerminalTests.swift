@@ -58,7 +58,7 @@ import Testing
 
     @Test func `has no group of options in another group, which debug builds read four times as often`() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/cachectl/Options")
+            .appending(path: "../../../Sources/cachectl/Options")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(names.count > 10)
         for name in names {
