@@ -29,18 +29,18 @@ enum PostgresBatches {
         _ = try await other.storage()
         let owner = try await queue.owner.enter()
         let count = size * batches
-        let add = {
+        func addAll() async throws {
             for _ in 0..<batches { try await queue.enqueue(Array(repeating: PostgresDatabase.request, count: size)) }
         }
-        let send = { for _ in 0..<batches { try await send(queue, owner) } }
+        func sendAll() async throws { for _ in 0..<batches { try await send(queue, owner) } }
         let figures = try await compare(rounds: rounds, unit: "jobs a second") {
-            let (adding, sending) = (try await seconds(of: add), try await seconds(of: send))
+            let (adding, sending) = (try await seconds(of: addAll), try await seconds(of: sendAll))
             let peers = (try pgbench(.enqueue, other.url), try pgbench(.replay, other.url))
             return work == .enqueue
                 ? (Double(count) / adding, peers.0) : (Double(count) / sending, peers.1)
         }
         let costs = (
-            try await ServerCost.measure(on: own, add), try await ServerCost.measure(on: own, send)
+            try await ServerCost.measure(on: own, addAll), try await ServerCost.measure(on: own, sendAll)
         )
         let note = work == .enqueue ? costs.0.note(of: "added", jobs: count) : costs.1.note(of: "sent", jobs: count)
         return (figures.value, figures.notes + [note])

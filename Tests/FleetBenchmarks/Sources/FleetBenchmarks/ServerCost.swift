@@ -44,10 +44,10 @@ struct ServerCost {
         guard let main = file.split(separator: "\n").first.flatMap({ Int($0) }) else {
             throw Failure("the server of scripts/fleet does not run")
         }
-        let ticks = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(Int.init).map {
+        let used = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(Int.init).map {
             ticks(of: $0, below: main)
         }
-        return Double(ticks.reduce(0, +)) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        return Double(used.reduce(0, +)) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
     /// Returns the ticks of a process if it is the server or a child of it; otherwise 0.
