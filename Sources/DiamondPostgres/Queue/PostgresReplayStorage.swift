@@ -16,7 +16,7 @@ public final class PostgresReplayStorage: ReplayStorage {
     /// Whether the tables have to be looked at when a connection is made.
     private let isUnknown = Guarded(true)
     let marks = Guarded(PostgresMarks())
-    private let observer = Guarded<(@Sendable (ReplayCommit) -> Void)?>(nil)
+    private let observer = ReplayCommitObserver()
     private let watchers = PostgresWatchers()
     private let notifier: PostgresNotifier
     let entries = PostgresBatches<ReplayEntry, Result<ReplayEnqueued, ReplayError>>()
@@ -104,7 +104,7 @@ public final class PostgresReplayStorage: ReplayStorage {
 
     // MARK: Events
 
-    public func observe(_ report: @escaping @Sendable (ReplayCommit) -> Void) { observer.withLock { $0 = report } }
+    public func observe(_ report: @escaping @Sendable (ReplayCommit) -> Void) { observer.set(report) }
 
     public func watch(_ subject: ReplayWatchSubject, _ notify: @escaping @Sendable () -> Void) -> any ReplayWatch {
         watchers.add(notify, address: pool.address)
@@ -112,7 +112,7 @@ public final class PostgresReplayStorage: ReplayStorage {
 
     func report(_ commit: ReplayCommit) {
         guard !commit.transitions.isEmpty || !commit.touched.isEmpty || commit.changesHolds else { return }
-        observer.withLock { $0 }?(commit)
+        observer.report(commit)
         guard commit.changesHolds || commit.transitions.contains(where: \.mayMakeWork) else { return }
         notifier.notify()
     }

@@ -1,3 +1,5 @@
+import DiamondSQLite
+
 /// The changes of a transaction of a ``ReplayStorage``.
 public struct ReplayCommit: Hashable, Sendable {
     /// The transitions, in their order.
@@ -15,6 +17,24 @@ public struct ReplayCommit: Hashable, Sendable {
         self.touched = touched
         self.changesHolds = changesHolds
     }
+}
+
+/// The observer of a storage's changes.
+package final class ReplayCommitObserver: Sendable {
+    // A structure: each access to a function that a generic type stores wraps it in one more function.
+    private struct Observer {
+        let report: @Sendable (ReplayCommit) -> Void
+    }
+
+    private let observer = Guarded<Observer?>(nil)
+
+    package init() {}
+
+    package func set(_ report: @escaping @Sendable (ReplayCommit) -> Void) {
+        observer.withLock { $0 = Observer(report: report) }
+    }
+
+    package func report(_ commit: ReplayCommit) { observer.withLock { $0 }?.report(commit) }
 }
 
 /// The changes by other processes that a ``ReplayWatch`` reports.

@@ -22,7 +22,7 @@ final class SQLiteReplayStorage: ReplayStorage {
     let erasures: ErasureNote
     /// Whether values have to be sealed or overwritten, and the file was opened without that.
     let isBehindSeal: Bool
-    let observer = Guarded<(@Sendable (ReplayCommit) -> Void)?>(nil)
+    let observer = ReplayCommitObserver()
 
     /// - Parameters:
     ///   - create: whether the file, and the files next to it, may be created.
@@ -40,7 +40,7 @@ final class SQLiteReplayStorage: ReplayStorage {
         time = StoredQueueClock(clock)
         writer = ReplayWriter(database, clock: clock, time: time) { [observer] ledger in
             guard !ledger.transitions.isEmpty || !ledger.touched.isEmpty else { return }
-            observer.withLock { $0 }?(ReplayCommit(ledger.transitions, touched: ledger.touched))
+            observer.report(ReplayCommit(ledger.transitions, touched: ledger.touched))
             if ledger.transitions.contains(where: \.mayMakeWork) { wakeFile.wake() }
         }
         sentLog = SentLog(store.sentPath)
@@ -125,9 +125,9 @@ final class SQLiteReplayStorage: ReplayStorage {
 
     // MARK: Events
 
-    func observe(_ report: @escaping @Sendable (ReplayCommit) -> Void) { observer.withLock { $0 = report } }
+    func observe(_ report: @escaping @Sendable (ReplayCommit) -> Void) { observer.set(report) }
 
-    func report(_ commit: ReplayCommit) { observer.withLock { $0 }?(commit) }
+    func report(_ commit: ReplayCommit) { observer.report(commit) }
 
     func watch(_ subject: ReplayWatchSubject, _ notify: @escaping @Sendable () -> Void) -> any ReplayWatch {
         switch subject {

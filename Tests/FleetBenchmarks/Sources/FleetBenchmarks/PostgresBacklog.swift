@@ -46,7 +46,7 @@ enum PostgresBacklog {
             reason, identity, is_strict, is_held, priority, expires_at, enqueued_at, changed_at, attempts, attempt_limit,
             token, owner, key_lifetime, is_idempotent, method, url, host, lane, kind, tags, metadata, digest, creates
             """
-        try await database.run(
+        try database.run(
             """
             SET search_path = diamond, pg_catalog;
             INSERT INTO job (id, state, run_at, is_head, ordering_key, \(columns))
@@ -58,7 +58,7 @@ enum PostgresBacklog {
             DELETE FROM payload WHERE job = \(template);
             DELETE FROM job WHERE id = \(template);
             """)
-        try await database.run("VACUUM ANALYZE")
+        try database.run("VACUUM ANALYZE")
     }
 
     /// Returns the seconds of a claim. Its jobs are given back.

@@ -11,23 +11,25 @@ struct PostgresDatabase {
         let server = try Failure.variable("DIAMOND_POSTGRES")
         let name = "b" + UUID().uuidString.lowercased().replacing("-", with: "")
         url = server.replacing("/postgres?", with: "/\(name)?")
-        try await Self.run("CREATE DATABASE \(name)", on: server)
+        try Self.run("CREATE DATABASE \(name)", on: server)
     }
 
-    static func run(_ statement: String, on url: String) async throws {
-        let pool = try PostgresPool(PostgresAddress(url), size: 1)
-        defer { pool.close() }
-        try await pool.run(within: .seconds(3_600)) { (connection) throws(PostgresError) in
-            try connection.run("SET statement_timeout = 0")
-            try connection.runText(statement)
-        }
+    /// Runs statements by psql: in a pipeline, those that are refused in a transaction are refused.
+    static func run(_ statements: String, on url: String) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statements, url]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure("psql failed: \(statements.prefix(100))") }
     }
 
     /// Runs statements, however long they take.
-    func run(_ statements: String) async throws { try await Self.run(statements, on: url) }
+    func run(_ statements: String) throws { try Self.run(statements, on: url) }
 
     /// Gives the planner of the server its statistics, as the autovacuum does after a while.
-    func analyze() async throws { try await run("ANALYZE") }
+    func analyze() throws { try run("ANALYZE") }
 
     func storage() async throws -> PostgresReplayStorage {
         try await PostgresReplayStorage(PostgresAddress(url))

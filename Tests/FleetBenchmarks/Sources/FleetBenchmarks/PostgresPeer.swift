@@ -49,7 +49,7 @@ enum PostgresPeer: String, CaseIterable {
             for _ in 0..<ours / 500 {
                 try await queues[0].enqueue(Array(repeating: PostgresDatabase.request, count: 500))
             }
-            try await own.analyze()
+            try own.analyze()
             let sending = await seconds {
                 async let first = replayers[0].replay()
                 async let second = replayers[1].replay()
@@ -57,7 +57,7 @@ enum PostgresPeer: String, CaseIterable {
             }
             guard try queues[0].counts()[.ready] == 0 else { throw Failure("jobs are left") }
             _ = try workers[0].seconds("enqueue", count)
-            try await other.analyze()
+            try other.analyze()
             for worker in workers { worker.begin("replay", count) }
             let theirs = try workers.map { try $0.answer() }.reduce(0, max)
             return (Double(ours) / sending, Double(count) / theirs)

@@ -45,7 +45,7 @@ enum PostgresRecovery {
         for _ in 0..<count / 500 {
             try await queues[0].enqueue(Array(repeating: PostgresDatabase.request, count: 500))
         }
-        try await database.analyze()
+        try database.analyze()
         let replayers = queues.map { queue in
             Replayer(queue, width: 10, reachability: SystemReachability()) { attempt in
                 _ = await attempt.begin()
@@ -65,7 +65,7 @@ enum PostgresRecovery {
         let server = try Failure.variable("DIAMOND_POSTGRES_CTL")
         switch fault {
         case .cutConnections:
-            try await PostgresDatabase.run(
+            try PostgresDatabase.run(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
                 on: try Failure.variable("DIAMOND_POSTGRES"))
         case .restart:
