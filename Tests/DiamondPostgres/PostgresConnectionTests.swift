@@ -139,6 +139,29 @@ import Testing
         #expect(ended == 2)
     }
 
+    @Test func `work succeeds after the server has ended all idle connections`() async throws {
+        let count = 6
+        let pool = try await pool(size: count)
+        defer { pool.close() }
+        let isOpen = DispatchGroup()
+        for _ in 0..<count { isOpen.enter() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    try await pool.run { _ in
+                        isOpen.leave()
+                        isOpen.wait()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(pool.count == count)
+        try await PostgresServer.terminate("diamond queue", of: pool.address)
+        #expect(
+            try await pool.run { (connection) throws(PostgresError) in try connection.rows("SELECT 1").count } == 1)
+    }
+
     @Test func `a transaction that is lost during its commit is not run again, and its outcome is unknown`()
         async throws
     {

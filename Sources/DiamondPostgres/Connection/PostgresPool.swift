@@ -88,6 +88,9 @@ package final class PostgresPool: Sendable {
 
     deinit { close() }
 
+    /// The server may have ended all idle connections, and each is noticed by a try.
+    private var maximumTries: Int { size + 4 }
+
     /// The number of open or opening connections.
     package var count: Int { state.withLock { $0.count } }
 
@@ -153,7 +156,8 @@ package final class PostgresPool: Sendable {
                 return try value.get()
             } catch {
                 tries += 1
-                guard error.isConflict || error.isLostConnection, tries < 4, Uptime.now < deadline else { throw error }
+                let mayRepeat = error.isConflict || error.isLostConnection
+                guard mayRepeat, tries < maximumTries, Uptime.now < deadline else { throw error }
             }
         }
     }
@@ -169,7 +173,7 @@ package final class PostgresPool: Sendable {
                 let mayRepeat = error.isConflict || error.isLostConnection || (isRepeatable && error.isOutcomeUnknown)
                 tries += 1
                 // A connection that cannot be made is tried again by its thread.
-                guard mayRepeat, tries < 4, Uptime.now < deadline else { throw error }
+                guard mayRepeat, tries < maximumTries, Uptime.now < deadline else { throw error }
             }
         }
     }
