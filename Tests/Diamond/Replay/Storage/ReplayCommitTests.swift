@@ -1,4 +1,5 @@
 import DiamondSQLite
+import DiamondTestSupport
 import Foundation
 import Testing
 
