@@ -2,7 +2,6 @@
 import ArgumentParser
 import Diamond
 import Foundation
-import NIOCore
 
 /// The exit codes of failures. `cachectl --help` lists them.
 enum Failure {
@@ -38,12 +37,6 @@ enum Failure {
         case let error as MissingValue: report(missingValue, error.message)
         default: error
         }
-    }
-
-    /// Returns the system's words for a failed call of SwiftNIO; the text of another error.
-    static func text(of error: any Error) -> String {
-        guard let error = error as? IOError else { return "\(error)" }
-        return String(cString: strerror(error.errnoCode)).lowercased()
     }
 
     private static func remedy(of error: ReplayError) -> String {
