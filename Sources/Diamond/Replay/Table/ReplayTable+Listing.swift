@@ -6,8 +6,8 @@ extension ReplayTable {
     static let columns: SQL = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, is_held, priority, lane, tags,
         metadata, kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at,
-        idempotency_key, status, token, CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END AS call,
-        details,
+        idempotency_key, status, token,
+        CASE WHEN kind IS NOT NULL THEN (SELECT call FROM payload WHERE job = job.id) END AS call, details,
         CASE WHEN reason IN ('awaitingID', 'creationFailed') THEN (SELECT group_concat(id) FROM (
             SELECT max(other.id) AS id FROM edge JOIN job AS other ON other.creates = edge.name AND other.creates <> ''
             WHERE edge.job = job.id GROUP BY edge.name)) END AS awaited_jobs
