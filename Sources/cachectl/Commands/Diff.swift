@@ -5,6 +5,7 @@ import Foundation
 
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "diff",
         abstract: "Prints the differences of two entries: - is only in the first, + only in the second.",
         discussion: """
             Compares the lines of the requests, the status and fields of the responses, and the lines of the bodies, \

@@ -6,6 +6,7 @@ import Foundation
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "Checks the store's files and settings, and prints what to fix.",
         discussion: """
             Checks the cache and, if there is one, the queue. Changes nothing. Names a process that keeps others from \

@@ -4,6 +4,7 @@ import Diamond
 
 struct Evict: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "evict",
         abstract: "Evicts entries until the cache fits a size, and frees their disk space.",
         discussion: """
             Reserves 16 MiB of the size, or half of it if that is less, for the write-ahead log. If the entries exceed \

@@ -7,6 +7,7 @@ import HTTPTypes
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "explain",
         abstract: "Explains what is stored for a request, and what the next send would do.",
         discussion: """
             Prints each stored response, part and variant with its age and lifetime, and for each decision the clause \

@@ -4,6 +4,7 @@ import Diamond
 
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "export",
         abstract: "Prints entries as an HTTP archive (HAR 1.2), or copies them into a file for another store.",
         discussion: """
             --har is for browsers and other tools. Masks secrets as •••: credentials, cookies, and each field, \

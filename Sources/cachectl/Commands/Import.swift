@@ -6,6 +6,7 @@ import Foundation
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "import",
         abstract: "Stores the responses of an archive or a HAR file, with the age that they have by now.",
         discussion: """
             Of HAR 1.2, stores what a cache may store, as send does, and sends nothing. Leaves out other responses, \

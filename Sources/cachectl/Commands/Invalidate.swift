@@ -4,6 +4,7 @@ import Diamond
 
 struct Invalidate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "invalidate",
         abstract: "Marks entries stale, so that the next request revalidates them.",
         discussion: """
             Keeps validators, so that the server can answer 304. Does not count entries that are already marked. \

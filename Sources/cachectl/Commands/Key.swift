@@ -6,6 +6,7 @@ import Foundation
 
 struct Key: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "key",
         abstract: "Prints the canonical form of a request and its cache key, or compares two requests.",
         discussion: """
             Requests with the same key share a cache entry. With two requests, prints the lines that differ, and exits \

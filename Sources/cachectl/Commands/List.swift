@@ -5,6 +5,7 @@ import Foundation
 
 struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "list",
         abstract: "Lists stored entries, by default the newest first.",
         discussion: """
             AGE is the time since the origin server generated or validated the response. FRESH is the rest of its \

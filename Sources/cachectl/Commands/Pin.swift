@@ -4,6 +4,7 @@ import Diamond
 
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "pin",
         abstract: "Protects an entry from eviction until it is unpinned or purged.",
         discussion: """
             EXAMPLE
@@ -21,6 +22,7 @@ struct Pin: AsyncParsableCommand {
 
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "unpin",
         abstract: "Allows a pinned entry to be evicted again.",
         discussion: """
             EXAMPLE

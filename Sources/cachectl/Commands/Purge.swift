@@ -4,6 +4,7 @@ import Diamond
 
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "purge",
         abstract: "Deletes entries, and frees their disk space.",
         discussion: """
             Also deletes pinned entries, and the received parts of downloads. The parts are not counted, and --tag \

@@ -6,6 +6,7 @@ import HTTPTypes
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "send",
         abstract: "Sends requests through the cache and prints the response body.",
         discussion: """
             Prints the body to standard output, and status, size and source to standard error. Reads the secrets that \

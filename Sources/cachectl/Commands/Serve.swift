@@ -5,6 +5,7 @@ import Foundation
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "serve",
         abstract: "Shows the cache and the queue in a browser.",
         discussion: """
             Prints a URL, and serves pages until Ctrl-C: the hit ratio and sizes as they change, the entries, one entry \

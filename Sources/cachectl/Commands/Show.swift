@@ -6,6 +6,7 @@ import HTTPTypes
 
 struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "show",
         abstract: "Prints one entry: its request, response headers and body size, or only its body.",
         discussion: """
             Of an image (PNG, GIF, JPEG, WebP), also prints the size in pixels. On a terminal, --body indents JSON.

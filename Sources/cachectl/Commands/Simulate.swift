@@ -6,6 +6,7 @@ import Foundation
 
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "simulate",
         abstract: "Estimates miss ratios for other cache sizes from recorded accesses, and recommends a size.",
         discussion: """
             Replays the recorded accesses: sizes and last access times of a sample of the keys. REQUESTS MISSED and \

@@ -5,6 +5,7 @@ import Foundation
 
 struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "stats",
         abstract: "Prints what is stored, by host, type, status or age, or hits and misses by day.",
         discussion: """
             HITS are fresh responses from the cache. STALE are stale ones that a policy or the server allowed. \

@@ -6,6 +6,7 @@ import Foundation
 
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "top",
         abstract: "Shows the requests of running programs by host, each second, until Ctrl-C.",
         discussion: """
             Programs record events if their Engine.Configuration has recordsEvents = true. HITS is the part of the \

@@ -5,6 +5,7 @@ import DiamondInspection
 
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "verify",
         abstract: "Checks every entry and job against its checksum, and with --repair repairs the cache.",
         discussion: """
             Reads the cache and, if there is one, the queue. Programs can use them meanwhile. With the key of a sealed \

@@ -6,6 +6,7 @@ import Foundation
 
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "watch",
         abstract: "Prints the events of running programs as they come, until Ctrl-C.",
         discussion: """
             Programs record events if their Engine.Configuration has recordsEvents = true. A line has the time, the \

@@ -3,6 +3,7 @@ import ArgumentParser
 
 struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "queue",
         abstract: "Lists and manages the requests that wait to be sent.",
         discussion: """
             The queue is the file replay.sqlite in the store. Without --store and DIAMOND_STORE it is in the \
