@@ -68,6 +68,12 @@ package final class PostgresConnection {
         try run("SET idle_in_transaction_session_timeout = '15s'")
         try run("SET default_transaction_isolation = 'read committed'")
         try run("SET default_transaction_read_only = off")
+        // Each statement is planned once, and reads by an index. The server would plan most of them again for each call,
+        // which takes longer than to run them, and would read whole tables that were still small at that time.
+        try run("SET plan_cache_mode = force_generic_plan")
+        try run("SET enable_seqscan = off")
+        try run("SET enable_bitmapscan = off")
+        try run("SET jit = off")
         // A job that was added is on the server's disk, also where the database's default is not to wait for it.
         try run(
             """

@@ -4,6 +4,9 @@ import DiamondSQLite
 
 /// Runs calls together that arrive while earlier ones are being written, so that many share a transaction, and the wait
 /// for the server's disk.
+///
+/// Calls that were answered together often come together again. So after a batch of several calls, the next one waits a
+/// moment for as many. A single caller never waits.
 final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
     typealias Run = @Sendable ([Item]) async throws(PostgresError) -> [Output]
 
@@ -12,12 +15,20 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
     private struct State {
         var waiting: [Waiting] = []
         var running = 0
+        var isGathering = false
+        /// The number of calls in the last batch.
+        var lastCount = 1
+
+        /// Whether the calls that wait are fewer than those of the last batch.
+        var mayGrow: Bool { !waiting.isEmpty && waiting.count < lastCount }
     }
 
     private let state = Guarded(State())
     /// The number of batches at the same time: while one waits for the disk, the next one is made.
     private let width: Int
     private let size: Int
+    /// The time for which a batch waits for more calls; much shorter than a transaction.
+    private static var gatherTime: Duration { .microseconds(300) }
 
     /// - Parameter size: the maximum number of calls in a batch.
     init(width: Int = 2, size: Int = 100) {
@@ -30,7 +41,7 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
         let promise = Promise<Result<Output, PostgresError>>()
         let starts = state.withLock { state in
             state.waiting.append((item, promise))
-            guard state.running < width else { return false }
+            guard state.running < width, !state.isGathering else { return false }
             state.running += 1
             return true
         }
@@ -39,7 +50,9 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
     }
 
     private func runAll(_ run: Run) async {
-        while let batch = next() {
+        while true {
+            await gather()
+            guard let batch = next() else { return }
             do throws(PostgresError) {
                 fulfill(batch, with: try await run(batch.map(\.item)))
             } catch {
@@ -48,14 +61,24 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
         }
     }
 
+    private func gather() async {
+        let mayGrow = state.withLock { state in
+            state.isGathering = state.mayGrow
+            return state.mayGrow
+        }
+        if mayGrow { try? await ContinuousClock().sleep(for: Self.gatherTime) }
+    }
+
     private func next() -> [Waiting]? {
         state.withLock { state in
+            state.isGathering = false
             guard !state.waiting.isEmpty else {
                 state.running -= 1
                 return nil
             }
             let batch = Array(state.waiting.prefix(size))
             state.waiting.removeFirst(batch.count)
+            state.lastCount = batch.count
             return batch
         }
     }
