@@ -123,6 +123,8 @@ extension JSONWriter {
 // MARK: Arrays and objects
 
 // Each element and member begins with a comma. The end replaces the first comma by the opening bracket.
+//
+// The functions that only read are mutating, too: an object that has a writer would copy it for each call otherwise.
 
 extension JSONWriter {
     /// An array that is being written.
@@ -131,7 +133,7 @@ extension JSONWriter {
     }
 
     /// Begins an array. Each element follows a call of ``beginElement()``, and the last is followed by ``endArray(_:)``.
-    package func beginArray() -> Array { Array(start: bytes.count) }
+    package mutating func beginArray() -> Array { Array(start: bytes.count) }
 
     package mutating func beginElement() { bytes.append(UInt8(ascii: ",")) }
 
@@ -149,7 +151,7 @@ extension JSONWriter {
 
     /// Begins an object. Each value follows its name, and the last is followed by ``endObject(_:)``. The members may be
     /// written in any order.
-    package func beginObject() -> Object { Object(start: bytes.count, firstMember: members.count) }
+    package mutating func beginObject() -> Object { Object(start: bytes.count, firstMember: members.count) }
 
     package mutating func beginMember(_ name: String) { name.withBytes { beginMember($0, isBare: $0.isBare) } }
 
@@ -201,16 +203,17 @@ extension JSONWriter {
     }
 
     /// Returns the number of members of an object that is being written.
-    package func memberCount(of object: Object) -> Int { members.count - object.firstMember }
+    package mutating func memberCount(of object: Object) -> Int { members.count - object.firstMember }
 
     /// Returns whether one of the first members of an object that is being written has a name.
     ///
     /// - Parameter count: The number of members to search.
-    package func hasMember(_ name: String, amongFirst count: Int, of object: Object) -> Bool {
+    package mutating func hasMember(_ name: String, amongFirst count: Int, of object: Object) -> Bool {
         let beginning = name.withBytes { $0.beginning(of: $0.count) }
-        return members[object.firstMember...].prefix(count).contains { member in
-            member.beginning == beginning && bytes[member.start...].starts(with: JSONName(name).bytes)
+        for index in object.firstMember..<object.firstMember + count where members[index].beginning == beginning {
+            if bytes[members[index].start...].starts(with: JSONName(name).bytes) { return true }
         }
+        return false
     }
 }
 

@@ -113,8 +113,7 @@ extension Model {
         let type = type(of: self)
         tracking.members = readers.members(object, of: type)
         tracking.serverID = id ?? object.id(at: type.idKey)
-        let log = RepairLog(context: context, staging: staging, readers: readers)
-        let reading = readers.read(object, into: self, log: log)
+        let reading = readers.read(object, into: self, context: context, staging: staging)
         tracking.repairs = reading.repairs
         if !reading.hasNested { tracking.nesting = .absent }
         if let context, let time = context.answerTime { noteFirstAnswer(at: time, of: object, in: context) }

@@ -93,7 +93,8 @@ open class Model: Observable {
     /// If you rename the class while calls may be queued, override it with the old name.
     open class var queueName: String {
         // For a private class, `String(reflecting:)` contains an address that differs between builds.
-        String(reflecting: identityClass).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
+        String(reflecting: identityClass).split(separator: ".", omittingEmptySubsequences: false)
+            .filter { !$0.hasPrefix("(unknown context at $") }.joined(separator: ".")
     }
 }
 

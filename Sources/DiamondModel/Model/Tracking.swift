@@ -74,7 +74,8 @@ struct Tracking: ~Copyable {
     }
 
     /// Whether the object was synced.
-    var hasSource: Bool { members != nil }
+    // A comparison with nil would copy the members.
+    var hasSource: Bool { if case nil = members { false } else { true } }
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 

@@ -31,14 +31,16 @@ final class ObjectReaders {
     }
 
     /// Reads a new model's values, except the arrays of nested collections.
-    func read(_ object: ObjectMembers, into model: Model, log: consuming RepairLog) -> PropertyVisitor.Reading {
+    func read(
+        _ object: ObjectMembers, into model: Model, context: ModelContext?, staging: Staging?
+    ) -> PropertyVisitor.Reading {
         let type = ObjectIdentifier(type(of: model))
         let visitor = take(type)
         defer {
             storeLast()
             last = (type, visitor)
         }
-        return visitor.read(object, into: model, log: log)
+        return visitor.read(object, into: model, context: context, staging: staging, readers: self)
     }
 
     /// Removes and returns the reader of a class: an object may contain others of its class.

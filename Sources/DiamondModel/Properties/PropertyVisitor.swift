@@ -73,7 +73,7 @@ public final class PropertyVisitor {
         guard purpose == .read else { return visitSlowly(property, with: value) }
         if let values {
             if property.isPlain, let name = property.onlyName, let json = values[name],
-                let read = property.codec.decode(json, &log), log.isClean
+                let read = property.codec.decode(json, &log), isClean
             {
                 return read
             }
@@ -82,6 +82,9 @@ public final class PropertyVisitor {
         }
         return restart(property, with: value)
     }
+
+    // Here, because an app's code would copy the log to ask it.
+    @usableFromInline var isClean: Bool { log.isClean }
 
     /// Returns the value of the next property in the text that is being read; `nil` if it has to be read again.
     @inlinable
@@ -93,8 +96,7 @@ public final class PropertyVisitor {
             if Value.self == Double.self { return nextDouble(of: property).map { unsafeBitCast($0, to: Value.self) } }
             if Value.self == Bool.self { return nextBool(of: property).map { unsafeBitCast($0, to: Value.self) } }
         }
-        guard let text = nextText(of: property), property.isPlain, let read = property.codec.read(text, &log),
-            log.isClean
+        guard let text = nextText(of: property), property.isPlain, let read = property.codec.read(text, &log), isClean
         else { return nil }
         return read
     }
@@ -194,14 +196,16 @@ extension PropertyVisitor {
     }
 
     /// Reads a new model's values, except the arrays of nested collections.
-    func read(_ object: ObjectMembers, into model: Model, log: consuming RepairLog) -> Reading {
+    func read(
+        _ object: ObjectMembers, into model: Model, context: ModelContext?, staging: Staging?, readers: ObjectReaders
+    ) -> Reading {
         self.object = object
-        self.log = log
+        log = RepairLog(context: context, staging: staging, readers: readers)
         values = object.values
         if let element = object.element { plan.begin(element) }
         model.visit(self)
-        defer { (self.log, self.object, values, arrays, hasNested) = (RepairLog(), ObjectMembers([:]), nil, [], false) }
-        return Reading(repairs: self.log.repairs, arrays: arrays, hasNested: hasNested)
+        defer { (log, self.object, values, arrays, hasNested) = (RepairLog(), ObjectMembers([:]), nil, [], false) }
+        return Reading(repairs: log.repairs, arrays: arrays, hasNested: hasNested)
     }
 
     /// Sets values of a model without observers.

@@ -105,7 +105,7 @@ public struct RepairLog {
     }
 
     /// Whether the current property has no repairs.
-    @usableFromInline var isClean: Bool { repairs.count == start }
+    var isClean: Bool { repairs.count == start }
 
     /// Removes the repairs of the current property.
     mutating func rewind() {

@@ -38,7 +38,8 @@ import Testing
             let object = writer.beginObject()
             for (index, name) in chosen.enumerated() {
                 let count = random.below(index + 1)
-                #expect(writer.hasMember(name, amongFirst: count, of: object) == chosen[..<count].contains(name))
+                let isFound = writer.hasMember(name, amongFirst: count, of: object)
+                #expect(isFound == chosen[..<count].contains(name))
                 if index % 2 == 0 { writer.beginMember(name) } else { writer.beginMember(JSONName(name)) }
                 writer.write(true)
             }
