@@ -25,6 +25,7 @@ from axe_selenium_python import Axe
 from haralyzer import HarParser
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -399,7 +400,8 @@ def refuse(driver, inspector):
         driver.get(inspector.base + path)
         failures.check(not find_all(driver, "form[method=post]"), f"{path} has an action, and may only read")
     actions = [f"{entry}/{name}" for name in ["invalidate", "pin", "unpin", "purge"]]
-    actions += [f"/queue/jobs/1/{name}" for name in ["retry", "hold", "release", "discard", "redrive", "edit"]]
+    actions += [f"/queue/jobs/1/{name}"
+                for name in ["retry", "hold", "release", "discard", "redrive", "edit", "resend"]]
     for path in actions + ["/queue/hold", "/queue/release", "/queue/bulk", "/send"]:
         status = send(driver, path, "kind=queue&action=discard&confirmed=yes")
         failures.check(status == 403, f"{path} without --write answers {status}")
@@ -420,7 +422,7 @@ def change(driver, inspector):
 
 
 def manage(driver, inspector):
-    """Holds and releases a lane, edits a job, and discards all that are dead."""
+    """Holds and releases a lane, edits a job, discards all that are dead, and adds one again."""
     driver.get(inspector.base + "/queue")
     find(driver, "#name").send_keys("slow")
     find(driver, "[aria-label=Hold] button").click()
@@ -438,6 +440,14 @@ def manage(driver, inspector):
     wait(driver, lambda d: "discard 1 job" in find(d, "main").text, "an action on all jobs does not ask")
     find(driver, "button.danger").click()
     wait(driver, lambda d: "discarded 1 job" in find(d, "main").text, "an action on all jobs says nothing")
+    driver.get(inspector.base + "/queue/jobs")
+    count = len(find_all(driver, "th a"))
+    driver.get(inspector.base + "/queue/jobs/1")
+    find(driver, "form[action$='/resend'] input").click()
+    ActionChains(driver).double_click(find(driver, "form[action$='/resend'] button")).perform()
+    wait(driver, lambda d: "?added=1" in d.current_url, "a job is not added again")
+    driver.get(inspector.base + "/queue/jobs")
+    failures.check(len(find_all(driver, "th a")) == count + 1, "a double click does not add one job")
     check_console(driver, "the queue")
 
 

@@ -151,6 +151,18 @@
   });
   document.addEventListener("htmx:afterSwap", draw);
 
+  // A second click would do the action twice.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.getAttribute("method") !== "post" || event.defaultPrevented) return;
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+  // The browser may show a page again as it was.
+  window.addEventListener("pageshow", () => {
+    for (const form of document.forms) delete form.dataset.sent;
+  });
+
   if (isLive()) connect();
   showPause();
   draw();
