@@ -109,12 +109,20 @@ package final class PostgresConnection {
     }
 
     /// Runs a statement, and the ones in the pipeline before it. One round trip.
-    package func rows(_ sql: PostgresSQL) throws(PostgresError) -> PostgresRows {
-        try send(sql)
-        pending.append(.result)
+    package func rows(_ sql: PostgresSQL) throws(PostgresError) -> PostgresRows { try rows([sql])[0] }
+
+    /// Runs statements one after the other, and the ones in the pipeline before them. One round trip.
+    ///
+    /// - Returns: the rows of each.
+    func rows(_ statements: [PostgresSQL]) throws(PostgresError) -> [PostgresRows] {
+        for sql in statements {
+            try send(sql)
+            pending.append(.result)
+        }
         if isInTransaction { try requestAnswers() } else { try requestEnd() }
-        guard let result = try readAll() else { throw lost() }
-        return result
+        let results = try readAll()
+        guard results.count >= statements.count else { throw lost() }
+        return Array(results.suffix(statements.count))
     }
 
     /// Runs the statements in the pipeline, and ends it, so that a failure has no effect on later statements.
@@ -232,10 +240,10 @@ package final class PostgresConnection {
 
     /// Reads all answers.
     ///
-    /// - Returns: the rows of the last statement.
+    /// - Returns: the rows of each statement.
     /// - Throws: the failure of the first statement that failed.
-    private func readAll() throws(PostgresError) -> PostgresRows? {
-        var last: PostgresRows?
+    private func readAll() throws(PostgresError) -> [PostgresRows] {
+        var rows: [PostgresRows] = []
         var failure: PostgresError?
         let answers = pending
         pending = []
@@ -246,7 +254,8 @@ package final class PostgresConnection {
                 continue
             }
             switch PQresultStatus(result) {
-            case PGRES_COMMAND_OK, PGRES_TUPLES_OK: last = PostgresRows(result)
+            case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+                if case .result = answer { rows.append(PostgresRows(result)) } else { PQclear(result) }
             case PGRES_PIPELINE_ABORTED:
                 // Not run, because an earlier statement failed.
                 if case .prepared(let text) = answer { statements[text] = nil }
@@ -259,7 +268,7 @@ package final class PostgresConnection {
             try skipEnd()
         }
         if let failure { throw failure }
-        return last
+        return rows
     }
 
     private func nextResult() throws(PostgresError) -> OpaquePointer {

@@ -6,33 +6,18 @@ extension PostgresJobs {
     typealias Beginning = (claim: ReplayClaim, start: ReplayStart, owner: Int64)
     typealias Ending = (claim: ReplayClaim, report: ReplayReport)
 
-    /// Whether an owner may still act: it has a row, and its lease has not ended.
-    func isAlive(_ owner: Int64) throws(PostgresError) -> Bool { try alive([owner]).contains(owner) }
-
-    private func alive(_ owners: [Int64]) throws(PostgresError) -> Set<Int64> {
-        Set(
-            try connection.rows(
-                """
-                SELECT id FROM owner WHERE id = ANY(\(owners)) AND lease_until > \(clock.sql)
-                ORDER BY id FOR KEY SHARE
-                """
-            ).map { $0.int64("id") })
-    }
-
     /// Checks jobs for the last time, and notes that their attempts begin.
     func begin(_ beginnings: [Beginning]) throws(PostgresError) -> [Bool] {
-        let alive = try alive(beginnings.map(\.owner))
-        let stored = try rows(beginnings.map(\.claim.id), isRunning: true)
-        let isQueueHeld = try isQueueHeld()
-        let holds = try holds(on: stored.values.map(\.row))
+        let found = try sendingFacts(of: beginnings.map(\.claim.id), owners: beginnings.map(\.owner))
+        let isQueueHeld = found.holds.coverQueue
         var begun: [ReplayRow] = []
         var changes: [Change] = []
         let results = beginnings.map { (claim, start, owner) -> Bool in
-            guard alive.contains(owner), var row = stored[claim.id]?.row, row.token == claim.token,
+            guard found.owners.contains(owner), var row = found.rows[claim.id], row.token == claim.token,
                 row.state == .running
             else { return false }
             var verb = row.refuseBegin(start, by: owner, at: now)
-            if verb == nil, !start.isUnderWay, isQueueHeld || holds.cover(row) {
+            if verb == nil, !start.isUnderWay, isQueueHeld || found.holds.cover(row) {
                 row.giveBack(at: now)
                 verb = .fail
             }
@@ -42,7 +27,7 @@ extension PostgresJobs {
                 return true
             }
             let isGivenBack = row.reason == .returned && verb == .fail
-            row.updateState(at: now) { holds.cover($0) }
+            row.updateState(at: now) { found.holds.cover($0) }
             if isGivenBack, row.state == .held { row.reason = .held }
             changes.append(
                 Change(row: row, verb: isGivenBack && row.state == .held ? .hold : verb, old: .running))
@@ -55,17 +40,16 @@ extension PostgresJobs {
 
     /// Writes the outcomes of jobs.
     func finish(_ endings: [Ending]) throws(PostgresError) -> [ReplayState?] {
-        let stored = try rows(endings.map(\.claim.id), isRunning: true)
+        let found = try sendingFacts(of: endings.map(\.claim.id))
         // Repeated calls, after a commit whose outcome was unknown, and those of owners that have lost their jobs.
-        let others = endings.map(\.claim.id).filter { stored[$0]?.row.state != .running }
+        let others = endings.map(\.claim.id).filter { found.rows[$0]?.state != .running }
         let ended = others.isEmpty ? [:] : try rows(others)
-        let holds = try holds(on: stored.values.map(\.row))
         var changes: [Change] = []
         var failures: [(id: Int64, failure: ReplayDraft.History.Failure)] = []
         var states: [ReplayState?] = []
         var finished: Set<Int64> = []
         for (claim, report) in endings {
-            guard var row = stored[claim.id]?.row, row.state == .running, row.token == claim.token,
+            guard var row = found.rows[claim.id], row.state == .running, row.token == claim.token,
                 finished.insert(claim.id).inserted
             else {
                 let row = ended[claim.id]?.row
@@ -76,7 +60,7 @@ extension PostgresJobs {
                 try connection.rows("SELECT FROM attempt WHERE job = \(claim.id) AND code = \(code)").count > 0
             }
             if let failure { failures.append((claim.id, failure)) }
-            row.updateState(at: now) { holds.cover($0) }
+            row.updateState(at: now) { found.holds.cover($0) }
             changes.append(Change(row: row, verb: row.state == .done ? .finish : .fail, old: .running))
             states.append(row.state)
         }

@@ -100,13 +100,15 @@ final class PostgresJobs {
     ///
     /// - Parameter includesEnded: whether some of the jobs may have left the table of open ones. They may return.
     func lockKeys(of ids: [Int64], includingEnded includesEnded: Bool = true) throws(PostgresError) {
-        let table: PostgresSQL = includesEnded ? "every_job" : "job"
-        try connection.run(
-            """
-            SELECT pg_advisory_xact_lock(\(Int64(Lock.key.rawValue))::int, hash) FROM (
-                SELECT DISTINCT hashtext(ordering_key) AS hash FROM \(table)
-                WHERE id = ANY(\(ids)) AND ordering_key IS NOT NULL ORDER BY 1) AS hashes
-            """)
+        try connection.run(Self.keyLock(of: ids, in: includesEnded ? "every_job" : "job"))
+    }
+
+    private static func keyLock(of ids: [Int64], in table: PostgresSQL) -> PostgresSQL {
+        """
+        SELECT pg_advisory_xact_lock(\(Int64(Lock.key.rawValue))::int, hash) FROM (
+            SELECT DISTINCT hashtext(ordering_key) AS hash FROM \(table)
+            WHERE id = ANY(\(ids)) AND ordering_key IS NOT NULL ORDER BY 1) AS hashes
+        """
     }
 
     // MARK: Reading
@@ -130,9 +132,7 @@ final class PostgresJobs {
     func rows(_ ids: [Int64], isRunning: Bool = false) throws(PostgresError) -> [Int64: Stored] {
         try lockKeys(of: ids, includingEnded: !isRunning)
         var rows: [Int64: Stored] = [:]
-        for row in try connection.rows(
-            "SELECT \(Self.columns) FROM job WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE"
-        ).map(ReplayRow.init) {
+        for row in try connection.rows(Self.lockedRows(ids)).map(ReplayRow.init) {
             rows[row.id] = Stored(row: row, isEnded: false)
         }
         let missing = isRunning ? [] : ids.filter { rows[$0] == nil }
@@ -145,7 +145,44 @@ final class PostgresJobs {
         return rows
     }
 
+    private static func lockedRows(_ ids: [Int64]) -> PostgresSQL {
+        "SELECT \(columns) FROM job WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE"
+    }
+
     func row(_ id: Int64) throws(PostgresError) -> Stored? { try rows([id])[id] }
+
+    /// Open jobs, and all that decides whether they may be sent.
+    struct SendingFacts {
+        var rows: [Int64: ReplayRow]
+        var holds: Holds
+        /// The owners that may still act.
+        var owners: Set<Int64>
+    }
+
+    /// Does the same as ``rows(_:isRunning:)`` for running jobs, with all that decides on them, in one round trip.
+    ///
+    /// - Parameter owners: the owners that act. Their rows are locked first, so that nobody rescues their jobs.
+    func sendingFacts(of ids: [Int64], owners: [Int64] = []) throws(PostgresError) -> SendingFacts {
+        let found = try connection.rows([
+            living(owners), Self.keyLock(of: ids, in: "job"), Self.lockedRows(ids),
+            """
+            SELECT kind || ' ' || name AS hold FROM hold WHERE kind IN ('queue', 'engine') OR EXISTS (
+                SELECT FROM job WHERE id = ANY(\(ids)) AND ((kind = 'key' AND name = ordering_key)
+                    OR (kind = 'identity' AND name = identity) OR (kind = 'lane' AND name = lane)))
+            """,
+        ])
+        return SendingFacts(
+            rows: Dictionary(uniqueKeysWithValues: found[2].map(ReplayRow.init).map { ($0.id, $0) }),
+            holds: Holds(found[3].map { $0.text("hold") }), owners: Set(found[0].map { $0.int64("id") }))
+    }
+
+    /// The statement that locks owners, and returns those that may act: they have a row, and their leases have not ended.
+    private func living(_ owners: [Int64]) -> PostgresSQL {
+        "SELECT id FROM owner WHERE id = ANY(\(owners)) AND lease_until > \(clock.sql) ORDER BY id FOR KEY SHARE"
+    }
+
+    /// Whether an owner may still act.
+    func isAlive(_ owner: Int64) throws(PostgresError) -> Bool { try connection.rows(living([owner])).count > 0 }
 
     func request(of id: Int64) throws(PostgresError) -> Data? {
         try connection.rows("SELECT request FROM payload WHERE job = \(id)").first?.data("request")
@@ -321,6 +358,11 @@ final class PostgresJobs {
 
         /// - Parameter names: the kinds and names of holds: `key cart-7`.
         init(_ names: [String] = []) { self.names = Set(names.map { Data($0.utf8) }) }
+
+        /// Whether the queue or the engines are held, if the names include these holds.
+        var coverQueue: Bool {
+            names.contains { $0.starts(with: Data("queue ".utf8)) || $0.starts(with: Data("engine ".utf8)) }
+        }
 
         func cover(_ row: ReplayRow) -> Bool { cover(key: row.orderingKey, identity: row.identity, lane: row.lane) }
 

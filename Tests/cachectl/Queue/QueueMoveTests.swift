@@ -63,6 +63,18 @@ import Testing
         #expect(again.contains("\"jobs\" : 0") || again.contains("\"jobs\":0"), "\(again)")
     }
 
+    @Test func `keeps the own hold of a job whose lane is held, too`() async throws {
+        let queue = try cachectl.queue()
+        let ids = try await queue.enqueue((1...2).map { Self.request($0) }).compactMap(\.self)
+        try await queue.hold(ids[0])
+        try await queue.hold(.lane("default"), reason: "for now")
+        #expect(try await cachectl("queue", "move", from, to, "--yes").status == 0)
+        let target = try other.queue()
+        #expect(try target.jobs().map(\.state) == [.held, .held])
+        try await target.release(.lane("default"))
+        #expect(try target.jobs().map(\.state) == [.held, .ready])
+    }
+
     @Test func `loses and doubles no job if it is killed at any moment, and run again`() async throws {
         let count = 1200
         try await cachectl.queue().enqueue((0..<count).map { Self.request($0, key: "k\($0 % 7)") })
