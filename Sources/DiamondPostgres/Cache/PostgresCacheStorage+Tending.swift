@@ -13,7 +13,7 @@ extension PostgresCacheStorage {
     package func tend() async throws(CacheError) {
         let clock = clock
         try await repeatBatches { (connection) throws(PostgresError) in
-            let selected: PostgresSQL = "retention < \(clock.sql) AND NOT is_pinned ORDER BY retention"
+            let selected: PostgresSQL = "retention < (SELECT \(clock.sql)) AND NOT is_pinned ORDER BY retention"
             return try Self.evictBatch(selected, of: .max, on: connection).count
         }
         if try await size() > capacity { _ = try await evict(to: Int64(Double(capacity) * Self.fill)) }
@@ -56,7 +56,8 @@ extension PostgresCacheStorage {
                 let batch = try await inTurn { [left] (connection) throws(PostgresError) in
                     let selected: PostgresSQL =
                         isExpired
-                        ? "expiry < \(clock.sql) AND NOT is_pinned ORDER BY expiry" : "NOT is_pinned ORDER BY stored_at"
+                        ? "expiry < (SELECT \(clock.sql)) AND NOT is_pinned ORDER BY expiry"
+                        : "NOT is_pinned ORDER BY stored_at"
                     return try Self.evictBatch(selected, of: left, on: connection)
                 }
                 guard let batch else { return count }

@@ -68,12 +68,6 @@ package final class PostgresConnection {
         try run("SET idle_in_transaction_session_timeout = '15s'")
         try run("SET default_transaction_isolation = 'read committed'")
         try run("SET default_transaction_read_only = off")
-        // Each statement is planned once, and reads by an index. The server would plan most of them again for each call,
-        // which takes longer than to run them, and would read whole tables that were still small at that time.
-        try run("SET plan_cache_mode = force_generic_plan")
-        try run("SET enable_seqscan = off")
-        try run("SET enable_bitmapscan = off")
-        try run("SET jit = off")
         // A job that was added is on the server's disk, also where the database's default is not to wait for it.
         try run(
             """
@@ -81,6 +75,17 @@ package final class PostgresConnection {
             WHERE current_setting('synchronous_commit') = 'off'
             """)
         try sync()
+    }
+
+    /// Lets the server plan each statement once, so that it reads by the index that the statement names in its order.
+    ///
+    /// It would plan most statements of the queue again for each call, which takes longer than to run them. A plan lasts
+    /// until the tables' statistics change, so it must also be right for tables that were empty when it was made.
+    func planOnce() throws(PostgresError) {
+        try run("SET plan_cache_mode = force_generic_plan")
+        try run("SET enable_seqscan = off")
+        try run("SET enable_bitmapscan = off")
+        try run("SET jit = off")
     }
 
     /// Sets the time at which the server has to have answered, for all following statements.

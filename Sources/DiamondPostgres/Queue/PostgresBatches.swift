@@ -52,7 +52,9 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
     private func runAll(_ run: Run) async {
         while true {
             await gather()
-            guard let batch = next() else { return }
+            let (batch, isMore) = next()
+            if isMore { Task { await runAll(run) } }
+            guard let batch else { return }
             do throws(PostgresError) {
                 fulfill(batch, with: try await run(batch.map(\.item)))
             } catch {
@@ -69,17 +71,20 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
         if mayGrow { try? await ContinuousClock().sleep(for: Self.gatherTime) }
     }
 
-    private func next() -> [Waiting]? {
+    /// - Returns: the next batch, and whether another one may run beside it.
+    private func next() -> ([Waiting]?, isMore: Bool) {
         state.withLock { state in
             state.isGathering = false
             guard !state.waiting.isEmpty else {
                 state.running -= 1
-                return nil
+                return (nil, false)
             }
             let batch = Array(state.waiting.prefix(size))
             state.waiting.removeFirst(batch.count)
             state.lastCount = batch.count
-            return batch
+            let isMore = !state.waiting.isEmpty && state.running < width
+            if isMore { state.running += 1 }
+            return (batch, isMore)
         }
     }
 

@@ -52,15 +52,14 @@ extension PostgresJobs {
     private func insertionFacts(
         of drafts: [ReplayDraft], keys: [String], ids: [Int64]?, limit: Int?
     ) throws(PostgresError) -> InsertionFacts {
+        let holds = Self.holds(
+            keys: "\(keys)", identities: "\(drafts.compactMap(\.identity))", lanes: "\(drafts.map(\.lane))")
         let rows = try connection.rows(
             """
             SELECT 'id' AS kind, '' AS name, nextval('job_id') AS number
                 FROM generate_series(1, \(ids == nil ? drafts.count : 0))
             UNION ALL SELECT 'head', ordering_key, id FROM job WHERE ordering_key = ANY(\(keys)) AND is_head
-            UNION ALL SELECT 'hold', kind || ' ' || name, 0 FROM hold
-                WHERE (kind = 'key' AND name = ANY(\(keys)))
-                    OR (kind = 'identity' AND name = ANY(\(drafts.compactMap(\.identity))))
-                    OR (kind = 'lane' AND name = ANY(\(drafts.map(\.lane))))
+            UNION ALL SELECT 'hold', hold, 0 FROM (\(holds)) AS holds
             UNION ALL SELECT 'open', '', sum(count)::bigint FROM (
                 SELECT count FROM total WHERE hour = 0 AND name = ANY('{0,1,2,3}')
                 UNION ALL SELECT change FROM tally WHERE hour = 0 AND name = ANY('{0,1,2,3}')) AS open
@@ -68,17 +67,17 @@ extension PostgresJobs {
             """)
         var facts = InsertionFacts()
         facts.ids = ids ?? []
-        var holds: [String] = []
+        var names: [String] = []
         for index in 0..<rows.count {
             let row = rows[index]
             switch row.text("kind") {
             case "id": facts.ids.append(row.int64("number"))
             case "head": facts.heads.insert(row.data("name"))
-            case "hold": holds.append(row.text("name"))
+            case "hold": names.append(row.text("name"))
             default: facts.openCount = Int(row.int64("number"))
             }
         }
-        facts.holds = Holds(holds)
+        facts.holds = Holds(names)
         return facts
     }
 

@@ -82,7 +82,7 @@ extension PostgresJobs {
                         AND priority = \(priority) AND turn >= \(turn) AND \(lanes.condition)
                     ORDER BY priority, turn, id LIMIT \(limit * 2)))
             SELECT \(Self.readyColumns) FROM job
-            WHERE id IN (SELECT id FROM candidate) AND state = 0 AND is_head
+            WHERE id = ANY(ARRAY(SELECT id FROM candidate)) AND state = 0 AND is_head
             ORDER BY turn, id LIMIT \(limit) FOR UPDATE SKIP LOCKED
             """
         ).map(Ready.init)

@@ -106,8 +106,8 @@ final class PostgresJobs {
     private static func keyLock(of ids: [Int64], in table: PostgresSQL) -> PostgresSQL {
         """
         SELECT pg_advisory_xact_lock(\(Int64(Lock.key.rawValue))::int, hash) FROM (
-            SELECT DISTINCT hashtext(ordering_key) AS hash FROM \(table)
-            WHERE id = ANY(\(ids)) AND ordering_key IS NOT NULL ORDER BY 1) AS hashes
+            SELECT DISTINCT hashtext(ordering_key) AS hash FROM \(table) WHERE id = ANY(\(ids)) ORDER BY 1) AS hashes
+        WHERE hash IS NOT NULL
         """
     }
 
@@ -166,9 +166,11 @@ final class PostgresJobs {
         let found = try connection.rows([
             living(owners), Self.keyLock(of: ids, in: "job"), Self.lockedRows(ids),
             """
-            SELECT kind || ' ' || name AS hold FROM hold WHERE kind IN ('queue', 'engine') OR EXISTS (
-                SELECT FROM job WHERE id = ANY(\(ids)) AND ((kind = 'key' AND name = ordering_key)
-                    OR (kind = 'identity' AND name = identity) OR (kind = 'lane' AND name = lane)))
+            SELECT kind || ' ' || name AS hold FROM hold WHERE kind IN ('queue', 'engine') UNION ALL
+            \(Self.holds(
+                keys: "ARRAY(SELECT ordering_key FROM job WHERE id = ANY(\(ids)))",
+                identities: "ARRAY(SELECT identity FROM job WHERE id = ANY(\(ids)))",
+                lanes: "ARRAY(SELECT lane FROM job WHERE id = ANY(\(ids)))"))
             """,
         ])
         return SendingFacts(
@@ -235,7 +237,7 @@ final class PostgresJobs {
                     status = new.status, changed_at = \(now.rawValue), turn = CASE
                         WHEN new.state = 0 AND NOT job.state = 0 THEN pg_current_xact_id()::text::bigint
                         WHEN new.state = 2 AND NOT job.state = 2 THEN \(claimMark) ELSE job.turn END
-                \(values(rows)) WHERE job.id = new.id
+                \(values(rows)) WHERE job.id = new.id AND job.id = ANY(\(rows.map(\.id)))
                 """)
         }
     }
@@ -294,7 +296,7 @@ final class PostgresJobs {
             UPDATE job SET sent_at = new.sent_at, unknown_at = new.unknown_at
             FROM unnest(\(rows.map(\.id)), \(rows.map { $0.sentAt?.rawValue }), \(rows.map { $0.unknownSince?.rawValue }))
                 AS new (id, sent_at, unknown_at)
-            WHERE job.id = new.id
+            WHERE job.id = new.id AND job.id = ANY(\(rows.map(\.id)))
             """)
     }
 
@@ -317,11 +319,10 @@ final class PostgresJobs {
         try connection.run(
             """
             UPDATE job SET is_head = true, is_behind = false, turn = pg_current_xact_id()::text::bigint
-            FROM (SELECT least(
-                    (SELECT id FROM job WHERE ordering_key = key AND is_behind ORDER BY id LIMIT 1),
-                    (SELECT id FROM job WHERE ordering_key = key AND id > last ORDER BY id LIMIT 1)) AS id
-                FROM unnest(\(rows.map { $0.orderingKey ?? "" }), \(rows.map(\.id))) AS line (key, last)) AS next
-            WHERE job.id = next.id
+            WHERE id = ANY(ARRAY(SELECT least(
+                    (SELECT id FROM job WHERE ordering_key = key AND is_behind ORDER BY ordering_key, id LIMIT 1),
+                    (SELECT id FROM job WHERE ordering_key = key AND id > last ORDER BY ordering_key, id LIMIT 1))
+                FROM unnest(\(rows.map { $0.orderingKey ?? "" }), \(rows.map(\.id))) AS line (key, last)))
             """)
     }
 
@@ -380,12 +381,17 @@ final class PostgresJobs {
     }
 
     func holds(keys: [String], identities: [String], lanes: [String]) throws(PostgresError) -> Holds {
-        let rows = try connection.rows(
-            """
-            SELECT kind || ' ' || name AS hold FROM hold WHERE (kind = 'key' AND name = ANY(\(keys)))
-                OR (kind = 'identity' AND name = ANY(\(identities))) OR (kind = 'lane' AND name = ANY(\(lanes)))
-            """)
-        return Holds(rows.map { $0.text("hold") })
+        let holds = Self.holds(keys: "\(keys)", identities: "\(identities)", lanes: "\(lanes)")
+        return Holds(try connection.rows(holds).map { $0.text("hold") })
+    }
+
+    /// Returns the statement that finds holds by arrays of names. Not with OR, which would read all holds.
+    static func holds(keys: PostgresSQL, identities: PostgresSQL, lanes: PostgresSQL) -> PostgresSQL {
+        """
+        SELECT kind || ' ' || name AS hold FROM hold WHERE kind = 'key' AND name = ANY(\(keys))
+        UNION ALL SELECT kind || ' ' || name FROM hold WHERE kind = 'identity' AND name = ANY(\(identities))
+        UNION ALL SELECT kind || ' ' || name FROM hold WHERE kind = 'lane' AND name = ANY(\(lanes))
+        """
     }
 
     /// Sets the states of jobs that neither run nor have ended, by their time and the holds.

@@ -271,9 +271,10 @@ extension PostgresJobs {
     func releaseOrphans() throws(PostgresError) -> Bool {
         let ids = try connection.rows(
             """
-            SELECT id FROM job WHERE state = 3 AND NOT is_held AND NOT EXISTS (
-                SELECT FROM hold WHERE (kind = 'key' AND name = ordering_key)
-                    OR (kind = 'identity' AND name = identity) OR (kind = 'lane' AND name = lane))
+            SELECT id FROM job WHERE state = 3 AND NOT is_held
+                AND NOT EXISTS (SELECT FROM hold WHERE kind = 'key' AND name = ordering_key)
+                AND NOT EXISTS (SELECT FROM hold WHERE kind = 'identity' AND name = identity)
+                AND NOT EXISTS (SELECT FROM hold WHERE kind = 'lane' AND name = lane)
             LIMIT \(Self.batchSize)
             """
         ).map { $0.int64("id") }

@@ -134,14 +134,14 @@ extension PostgresReplayStorage {
 extension PostgresJobs {
     /// Locks the row of a dead owner, and its advisory lock, so that it does not come back meanwhile.
     ///
-    /// - Returns: `false` if it has renewed its lease since it was read, or has its session again.
+    /// - Returns: `false` if it has renewed its lease since it was read, has its session again, or is being rescued.
     fileprivate func lockDead(_ record: ReplayOwnerRecord) throws(PostgresError) -> Bool {
         // An owner of a stalled machine may still have its session, after its lease has ended.
         try connection.rows(
             """
             SELECT id FROM owner WHERE id = \(record.id) AND lease_until = \(record.leaseEnd)
                 AND (\(Self.locksOwner) OR lease_until <= \(clock.sql))
-            FOR UPDATE
+            FOR UPDATE SKIP LOCKED
             """
         ).count > 0
     }
@@ -157,7 +157,7 @@ extension PostgresJobs {
     func removeOwner(_ owner: Int64, mayBeCause: Bool) throws(PostgresError) {
         // No claim of the owner commits afterwards: it has read its row before.
         try connection.run("DELETE FROM owner WHERE id = \(owner)")
-        let ids = try connection.rows("SELECT id FROM job WHERE owner = \(owner) AND state = 2 ORDER BY id").map {
+        let ids = try connection.rows("SELECT id FROM job WHERE owner = \(owner) AND state = 2").map {
             $0.int64("id")
         }
         guard !ids.isEmpty else { return }

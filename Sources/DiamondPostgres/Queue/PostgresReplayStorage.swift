@@ -80,6 +80,7 @@ public final class PostgresReplayStorage: ReplayStorage {
         pool = PostgresPool(
             address, size: connections,
             prepare: { [isUnknown] (connection) throws(PostgresError) in
+                try connection.planOnce()
                 guard isUnknown.withLock({ $0 }) else { return }
                 try PostgresMigration.queue.run(on: connection, create: create)
                 try clock.set(from: connection)
