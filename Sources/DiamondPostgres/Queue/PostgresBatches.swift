@@ -49,7 +49,7 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
         return try await promise.value().get()
     }
 
-    private func runAll(_ run: Run) async {
+    private func runAll(_ run: @escaping Run) async {
         while true {
             await gather()
             let (batch, isMore) = next()
