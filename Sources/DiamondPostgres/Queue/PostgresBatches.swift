@@ -5,8 +5,8 @@ import DiamondSQLite
 /// Runs calls together that arrive while earlier ones are being written, so that many share a transaction, and the wait
 /// for the server's disk.
 ///
-/// Calls that were answered together often come together again. So after a batch of several calls, the next one waits a
-/// moment for as many. A single caller never waits.
+/// Calls that were answered at about the same time often come together again. So a batch waits a moment for as many calls
+/// as were written at the same time before. A single caller never waits.
 final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
     typealias Run = @Sendable ([Item]) async throws(PostgresError) -> [Output]
 
@@ -16,19 +16,21 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
         var waiting: [Waiting] = []
         var running = 0
         var isGathering = false
-        /// The number of calls in the last batch.
-        var lastCount = 1
+        /// The number of calls that are being written.
+        var inFlight = 0
+        /// The number of calls that were being written when the last batch began, its own included.
+        var usualCount = 1
 
-        /// Whether the calls that wait are fewer than those of the last batch.
-        var mayGrow: Bool { !waiting.isEmpty && waiting.count < lastCount }
+        /// Whether fewer calls wait than usually come together.
+        var mayGrow: Bool { !waiting.isEmpty && waiting.count < usualCount }
     }
 
     private let state = Guarded(State())
     /// The number of batches at the same time: while one waits for the disk, the next one is made.
     private let width: Int
     private let size: Int
-    /// The time for which a batch waits for more calls; much shorter than a transaction.
-    private static var gatherTime: Duration { .microseconds(300) }
+    /// The time for which a batch waits for more calls, three times at most; much shorter than a transaction.
+    private static var gatherTime: Duration { .microseconds(100) }
 
     /// - Parameter size: the maximum number of calls in a batch.
     init(width: Int = 2, size: Int = 100) {
@@ -56,19 +58,25 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
             if isMore { Task { await runAll(run) } }
             guard let batch else { return }
             do throws(PostgresError) {
-                fulfill(batch, with: try await run(batch.map(\.item)))
+                let outputs = try await run(batch.map(\.item))
+                noteEnd(of: batch)
+                fulfill(batch, with: outputs)
             } catch {
+                noteEnd(of: batch)
                 await runAlone(batch, after: error, run)
             }
         }
     }
 
     private func gather() async {
-        let mayGrow = state.withLock { state in
-            state.isGathering = state.mayGrow
-            return state.mayGrow
+        for _ in 0..<3 {
+            let mayGrow = state.withLock { state in
+                state.isGathering = state.mayGrow
+                return state.mayGrow
+            }
+            guard mayGrow else { return }
+            try? await ContinuousClock().sleep(for: Self.gatherTime, tolerance: .zero)
         }
-        if mayGrow { try? await ContinuousClock().sleep(for: Self.gatherTime) }
     }
 
     /// - Returns: the next batch, and whether another one may run beside it.
@@ -81,12 +89,16 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
             }
             let batch = Array(state.waiting.prefix(size))
             state.waiting.removeFirst(batch.count)
-            state.lastCount = batch.count
+            state.inFlight += batch.count
+            state.usualCount = min(state.inFlight, size)
             let isMore = !state.waiting.isEmpty && state.running < width
             if isMore { state.running += 1 }
             return (batch, isMore)
         }
     }
+
+    // Before the callers go on, because the next calls of theirs are not beside these.
+    private func noteEnd(of batch: [Waiting]) { state.withLock { $0.inFlight -= batch.count } }
 
     private func fulfill(_ batch: [Waiting], with outputs: [Output]) {
         for (waiting, output) in zip(batch, outputs) { waiting.promise.fulfill(with: .success(output)) }
