@@ -86,13 +86,14 @@ enum PostgresRecovery {
 
     /// - Returns: whether the program has succeeded.
     private static func run(_ program: String, _ arguments: [String]) throws -> Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        // Foundation's `Process` waits for all that inherit its descriptors, and so for the server, too.
+        let texts = ([program] + arguments).map { strdup($0) }
+        let variable = strdup("PATH=/usr/sbin:/usr/bin:/sbin:/bin")
+        defer { for text in texts + [variable] { free(text) } }
+        var child = pid_t()
+        guard posix_spawn(&child, program, nil, nil, texts + [nil], [variable, nil]) == 0 else { return false }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return status == 0
     }
 }
