@@ -481,7 +481,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<400 as Range<UInt64>)
+    @Test(arguments: 0..<UInt64(Effort.rounds(150, soaking: 400)))
     func `is read back as a request that sends the same bytes`(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         let request = Request.random(using: &random)

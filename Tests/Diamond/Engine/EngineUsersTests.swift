@@ -28,7 +28,7 @@ import Testing
     @Test(arguments: settings) func `a response for one user never reaches another`(setting: Setting) async throws {
         let seed = Effort.seed &+ UInt64(setting.number)
         let run = UserRun(setting.kind, setting.preset, seed: seed)
-        for round in 0..<Effort.rounds(3, soaking: 100) {
+        for round in 0..<Effort.rounds(1, soaking: 100) {
             try await run.play(store: TemporaryStore(), seed: seed &+ UInt64(round * 1000))
         }
         #expect(run.faults == [], "seed \(seed)")

@@ -30,7 +30,7 @@ import Testing
     {
         #expect(Self.queueColumns.count > 60)
         let isCritical = ["census", "turn", "clock"].contains(column.table)
-        for value in isCritical ? StoreColumn.values : column.some(2) {
+        for value in isCritical ? StoreColumn.values : column.some(1) {
             let fixture = ReplayFixture()
             try QueueFixture.open(version: QueueFixture.newest, in: fixture.temporary.store)
             guard try write(value, into: column, of: fixture.temporary.store.replayPath) else { continue }
@@ -80,7 +80,7 @@ import Testing
         async throws
     {
         #expect(Self.cacheColumns.count > 40)
-        for value in column.some(2) {
+        for value in column.some(1) {
             let temporary = TemporaryStore()
             try StoreFixture.open(version: StoreFixture.newest, in: temporary.store)
             guard try write(value, into: column, of: temporary.store.cachePath) else { continue }

@@ -11,7 +11,7 @@ import Testing
     func `a table follows every change of a collection`(isSectioned: Bool, reenters: Bool) {
         var random = SplitMix(state: Effort.seed)
         var batches = 0
-        while batches < Effort.rounds(1500, soaking: 260_000) {
+        while batches < Effort.rounds(750, soaking: 260_000) {
             let game = Game(isSectioned: isSectioned, reenters: reenters, &random)
             for _ in 0..<20 where game.problem == nil { game.turn(&random) }
             #expect(game.problem == nil, "seed \(Effort.seed), \(batches) batches before")

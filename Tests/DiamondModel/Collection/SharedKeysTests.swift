@@ -178,7 +178,7 @@ import Testing
     @Test(arguments: [false, true], SharedKeysGame.Order.allCases)
     func `a table follows changes of models that rows share`(isSectioned: Bool, order: SharedKeysGame.Order) throws {
         var random = SplitMix(state: Effort.seed)
-        for round in 0..<Effort.rounds(12, soaking: 4000) {
+        for round in 0..<Effort.rounds(6, soaking: 4000) {
             let game = try SharedKeysGame(order, isSectioned: isSectioned, size: round % 6 == 5 ? 300 : 12, &random)
             for turn in 0..<25 {
                 let change = try game.turn(&random)

@@ -22,7 +22,7 @@ struct OfflineGameTests {
         }
     }
 
-    @Test(arguments: 0..<Effort.rounds(20, soaking: 400))
+    @Test(arguments: 0..<Effort.rounds(10, soaking: 400))
     func `a program shows what the server has and what waits, after random steps`(_ seed: Int) async throws {
         try await play(Effort.seed &+ UInt64(seed), steps: 30)
     }

@@ -48,9 +48,13 @@ import Testing
             url: "https://a.example/old?q=%E2%82%AC", headers: "ETag: \"2\"\nX-Name: \u{202E}\u{7F}\n",
             body: Data([0xFF, 0, 0x0A]), age: 600_000, flags: [.hasValidator, .invalidated, .heuristic]),
         StoredEntry(url: "https://a.example/lines", body: Data("{\"entries\":1}\n{\"sha256\":\"\"}\n".utf8)),
-        StoredEntry(
-            url: "https://b.example/large", body: Data((0..<8 << 20).map { UInt8(truncatingIfNeeded: $0 >> 7) })),
+        StoredEntry(url: "https://b.example/large", body: largeBody),
     ]
+
+    /// 8 MiB, of which each 128 bytes differ from the next ones.
+    private static let largeBody = (0..<1 << 16).reduce(into: Data()) {
+        $0 += Data(repeating: UInt8(truncatingIfNeeded: $1), count: 128)
+    }
 
     @Test func `copies entries exactly, and a second import changes nothing`() async throws {
         try await cachectl.store(Self.samples)

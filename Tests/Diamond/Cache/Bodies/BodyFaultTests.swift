@@ -101,7 +101,7 @@ import Testing
     func `bodies in pieces are never wrong after a fault, and can be resumed`(fault: FaultDisk.Fault, lasting: Bool)
         async throws
     {
-        for call in try await calls(fault, oneIn: 270) {
+        for call in try await calls(fault, oneIn: 540) {
             var life = BodyScenario()
             life.disk.fail(fault, atCall: call, lasting: lasting)
             try await life.run()
@@ -112,7 +112,7 @@ import Testing
     @Test(arguments: [false, true]) func `bodies in pieces are never wrong after a power failure`(keepsSome: Bool)
         async throws
     {
-        for call in try await calls(.powerLoss, oneIn: 270) {
+        for call in try await calls(.powerLoss, oneIn: 540) {
             var life = BodyScenario()
             life.disk.fail(.powerLoss, atCall: call)
             try await life.run()

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// The numbers of the disk calls that fail. A short run tries one call in 50, and other calls each time.
+    /// The numbers of the disk calls that fail. A short run tries one call in 100, and other calls each time.
     private func calls(_ fault: FaultDisk.Fault) async throws -> StrideThrough<Int> {
         var life = CacheScenario()
         try await life.run()
@@ -81,7 +81,7 @@ import Testing
         #expect(life.record.versions.count == 10)
         let count = life.disk.calls(fitting: fault)
         #expect(count > 0)
-        return Effort.places(to: count, oneIn: 50)
+        return Effort.places(to: count, oneIn: 100)
     }
 
     /// After the fault, the store opens, answers nothing wrong, and stores new entries.

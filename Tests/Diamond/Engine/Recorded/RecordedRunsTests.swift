@@ -12,7 +12,7 @@ import Testing
     /// The runs whose whole text is recorded.
     private static let texts = Array(seeds.prefix(20))
     /// The other runs. All of them are tried in long test runs, and when they are recorded.
-    private static let digests = seeds.dropFirst(20).prefix(RunRecord.isWhole ? .max : Effort.rounds(40, soaking: 320))
+    private static let digests = seeds.dropFirst(20).prefix(RunRecord.isWhole ? .max : Effort.rounds(20, soaking: 320))
 
     /// A run that differs is tried again: under load, two requests may enter a lane in any order. A change of code
     /// makes a run differ each time.
