@@ -21,14 +21,14 @@ import Testing
 
     private static let settings = CacheKind.allCases.flatMap { kind in
         IdentityPreset.allCases.flatMap { preset in
-            (0..<12).map { Setting(kind: kind, preset: preset, number: $0) }
+            (0..<Effort.rounds(5, soaking: 12)).map { Setting(kind: kind, preset: preset, number: $0) }
         }
     }
 
     @Test(arguments: settings) func `a response for one user never reaches another`(setting: Setting) async throws {
         let seed = Effort.seed &+ UInt64(setting.number)
         let run = UserRun(setting.kind, setting.preset, seed: seed)
-        for round in 0..<Effort.rounds(1, soaking: 100) {
+        for round in 0..<Effort.rounds(3, soaking: 100) {
             try await run.play(store: TemporaryStore(), seed: seed &+ UInt64(round * 1000))
         }
         #expect(run.faults == [], "seed \(seed)")
