@@ -32,6 +32,9 @@ final class PostgresBatches<Item: Sendable, Output: Sendable>: Sendable {
     /// The time for which a batch waits for more calls, three times at most; much shorter than a transaction.
     private static var gatherTime: Duration { .microseconds(100) }
 
+    /// The number of calls for which a batch waits; for tests.
+    var usualCount: Int { state.withLock { $0.usualCount } }
+
     /// - Parameter size: the maximum number of calls in a batch.
     init(width: Int = 2, size: Int = 100) {
         self.width = width
