@@ -71,8 +71,6 @@ extension Cachectl {
 #else
 import Foundation
 
-// Each command writes its name. To derive one from its type, the parser asks the runtime, which searches all conformances
-// of the program: for all commands, a sixth of the time of a start.
 @main
 struct Cachectl {
     static func main() {

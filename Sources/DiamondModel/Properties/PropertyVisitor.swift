@@ -83,7 +83,8 @@ public final class PropertyVisitor {
         return restart(property, with: value)
     }
 
-    // Here, because an app's code would copy the log to ask it.
+    /// Whether the current property has no repairs.
+    // Not asked of the log by the app's code, which would copy the log.
     @usableFromInline var isClean: Bool { log.isClean }
 
     /// Returns the value of the next property in the text that is being read; `nil` if it has to be read again.

@@ -77,10 +77,11 @@ package final class PostgresConnection {
         try sync()
     }
 
-    /// Lets the server plan each statement once, so that it reads by the index that the statement names in its order.
+    /// Lets the server plan each statement once, and read tables by their indexes.
     ///
-    /// It would plan most statements of the queue again for each call, which takes longer than to run them. A plan lasts
-    /// until the tables' statistics change, so it must also be right for tables that were empty when it was made.
+    /// Otherwise it would plan most statements of the queue again for each call, which takes about as long as to run
+    /// them. A plan lasts until the tables' statistics change, so it must also be right if the tables were empty when it
+    /// was made.
     func planOnce() throws(PostgresError) {
         try run("SET plan_cache_mode = force_generic_plan")
         try run("SET enable_seqscan = off")

@@ -89,8 +89,8 @@ extension PostgresReplayStorage {
 
     /// The condition for an owner whose session has ended. After a restart of the server, all sessions are made again.
     ///
-    /// Until the transaction ends, the owner can't come back. The lock is shared, so that others find the same. To search
-    /// `pg_locks` instead takes the server a hundred times as long.
+    /// Until the transaction ends, the owner cannot come back. The lock is shared, so that others find the same. To search
+    /// `pg_locks` instead takes the server twenty times as long.
     static let hasNoSession: PostgresSQL = """
         has_lock AND pg_postmaster_start_time() < now() - interval '5 seconds' AND \(PostgresJobs.locksOwner)
         """
