@@ -9,7 +9,9 @@ extension Cache {
     ///   removed meanwhile, or the storage is a file, which needs no loading.
     func load(_ key: RequestKey) async -> LoadedEntries.Use? {
         guard let loaded, let remote = storage as? RemoteCacheStorage else { return nil }
-        applyOtherProcessesChanges()
+        // Always: a poll by the lookup that follows would otherwise find changes that are older than what is loaded, and
+        // remove it.
+        applyOtherProcessesChanges(isDue: true)
         let changes = loaded.changes
         let entries = await remote.load(key).compactMap(entry)
         guard !entries.isEmpty, let use = loaded.add(entries, since: changes) else { return nil }

@@ -81,12 +81,14 @@ public final class Cache: Sendable {
         memoryCapacity: Int = defaultMemoryCapacity,
         clock: any Clock<Duration> = ContinuousClock(),
         draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-        now: @escaping @Sendable () -> WallTime = { .now }
+        now: @escaping @Sendable () -> WallTime = { .now },
+        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
     ) throws(CacheError) {
         let remote = RemoteCacheStorage(
             storage, seal: seal, compresses: compresses, activity: activity, clock: clock,
             circuit: StorageCircuit(draw: draw))
-        try self.init(over: remote, activity: activity, memoryCapacity: memoryCapacity, now: now)
+        try self.init(
+            over: remote, activity: activity, memoryCapacity: memoryCapacity, now: now, uptime: uptime)
     }
 
     /// Opens a cache over a storage.

@@ -101,6 +101,23 @@ import Testing
         await second.close()
     }
 
+    @Test func `what a lookup has loaded is found although a poll is due after it`() async throws {
+        let uptime = Guarded<UInt64>(0)
+        let first = try Cache(onServer: server.open(), seal: nil)
+        let second = try Cache(
+            onServer: server.open(), seal: nil, memoryCapacity: 0, clock: clock, uptime: { uptime.withLock { $0 } })
+        let entry = try CacheEntry.stub("http://h/a")
+        // The second time it replaces an entry, which is announced.
+        for _ in 0..<2 {
+            first.store(entry)
+            await first.flush()
+        }
+        let loaded = try #require(await second.load(entry.key))
+        uptime.withLock { $0 += CrossProcessChanges.interval }
+        #expect(second.find(entry.key, request: entry.request) != nil)
+        withExtendedLifetime(loaded) {}
+    }
+
     @Test func `a large body is stored as a whole, and one of more than 16 MiB is not stored`() async throws {
         for (size, source) in [(3 << 20, Response.Source.cache), (17 << 20, .network)] {
             let body = Data(repeating: 7, count: size)
