@@ -153,7 +153,7 @@ let package = Package(
             dependencies: ["DiamondSQLite"],
             path: "Schema",
             resources: ((1...4).flatMap { ["cache-v\($0)", "replay-v\($0)"] } + [
-                "cache-postgres-v1", "replay-postgres-v1",
+                "cache-postgres-v1", "replay-postgres-v1", "replay-postgres-v2",
             ])
             .map { .embedInCode("\($0).sql") }
         ),

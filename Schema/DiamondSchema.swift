@@ -34,7 +34,8 @@ package enum DiamondSchema {
     }()
 
     /// The versions of the queue on PostgreSQL.
-    package static let replayPostgres = scripts(PackageResources.replay_postgres_v1_sql)
+    package static let replayPostgres = scripts(
+        PackageResources.replay_postgres_v1_sql, PackageResources.replay_postgres_v2_sql)
 
     /// The versions of the cache on PostgreSQL.
     package static let cachePostgres = scripts(PackageResources.cache_postgres_v1_sql)

@@ -84,6 +84,27 @@ import Testing
         pool.close()
     }
 
+    @Test func `the tables of version 1 are brought up to date, and keep their jobs`() async throws {
+        let place = try await PostgresPlace()
+        let ids = try await PostgresPlace.add(2, keys: 1, to: try await place.storage())
+        let pool = PostgresPool(place.address, size: 1)
+        defer { pool.close() }
+        try await pool.transaction { (connection) throws(PostgresError) in
+            try connection.run("DROP INDEX ended_of_line")
+            try connection.run("CREATE UNIQUE INDEX job_head ON job (ordering_key) WHERE is_head")
+            try connection.run("CREATE UNIQUE INDEX job_running ON job (ordering_key) WHERE state = 2")
+            try connection.run("UPDATE diamond.version SET number = 1")
+        }
+        let storage = try await place.storage()
+        #expect(try await PostgresPlace.sendAll(2, by: storage) == ids)
+        #expect(try await storage.check() == [])
+        let names: Set = ["ended_of_line", "job_head", "job_running"]
+        let indexes = try await pool.run { (connection) throws(PostgresError) in
+            try connection.rows("SELECT indexname FROM pg_indexes").map { $0.text("indexname") }
+        }
+        #expect(names.intersection(indexes) == ["ended_of_line"])
+    }
+
     @Test func `processes that start together create the tables once`() async throws {
         let place = try await PostgresPlace()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -109,13 +130,14 @@ import Testing
         #expect(try one.count(ReplayFilter()) == 1)
     }
 
-    @Test func `jobs are sent in order while another program holds a snapshot, and the tables stay right`() async throws
-    {
-        let place = try await PostgresPlace()
-        let storage = try await place.storage()
+    // MARK: Held snapshots
+
+    /// Calls a body while another transaction keeps all versions of rows alive.
+    private func holdingSnapshot<Value: Sendable>(
+        of place: PostgresPlace, _ body: () async throws -> Value
+    ) async throws -> Value {
         let pool = PostgresPool(place.address, size: 1)
-        let count = 1_000
-        let ids = try await PostgresPlace.add(count, keys: 50, to: storage)
+        defer { pool.close() }
         let (isHeld, isDone) = (Guarded(false), Guarded(false))
         async let holding: Void = pool.run(within: .seconds(120)) { (connection) throws(PostgresError) in
             try connection.transaction { (connection) throws(PostgresError) in
@@ -126,13 +148,82 @@ import Testing
                 while !isDone.withLock({ $0 }) { usleep(10_000) }
             }
         }
+        defer { isDone.withLock { $0 = true } }
         await untilTrue { isHeld.withLock { $0 } }
-        let sent = try await PostgresPlace.sendAll(count, by: storage)
+        let value = try await body()
         isDone.withLock { $0 = true }
         try await holding
+        return value
+    }
+
+    @Test func `jobs are sent in order while another program holds a snapshot, and the tables stay right`() async throws
+    {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let ids = try await PostgresPlace.add(1_000, keys: 50, to: storage)
+        let sent = try await holdingSnapshot(of: place) { try await PostgresPlace.sendAll(ids.count, by: storage) }
         #expect(sent.sorted() == ids)
         #expect(try await storage.check() == [])
-        pool.close()
+    }
+
+    @Test func `an addition reads no dead entries of its key while another program holds a snapshot`() async throws {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 600_000)
+        let reads = try await holdingSnapshot(of: place) {
+            for _ in 0..<200 {
+                _ = try await PostgresPlace.add(1, keys: 1, to: storage)
+                let claim = try #require(try await storage.claim(1, ReplaySelection(), by: owner)?.jobs.first)
+                _ = try await storage.finish(claim, ReplayReport(.answered(status: 200), draw: 0))
+            }
+            let draft = try PostgresPlace.draft("last", key: "k0")
+            // The server counts what a connection has read.
+            let pool = PostgresPool(
+                place.address, size: 1,
+                prepare: { (connection) throws(PostgresError) in try connection.planOnce() })
+            defer { pool.close() }
+            return try await pool.transaction { [clock = storage.clock] (connection) throws(PostgresError) in
+                let jobs = PostgresJobs(on: connection, by: clock)
+                #expect(try jobs.insert([draft])?.first?.isHead == true)
+                return try connection.rows(
+                    """
+                    SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint AS reads
+                    FROM pg_index WHERE indrelid IN ('job'::regclass, 'ended'::regclass)
+                    """
+                ).first?.int64("reads")
+            }
+        }
+        #expect(try #require(reads) < 20)
+    }
+
+    @Test func `a job whose reserved id is lower than those of later jobs that have ended has its place in the line`()
+        async throws
+    {
+        let place = try await PostgresPlace()
+        let storage = try await place.storage()
+        let owner = try await storage.register(.init(process: 1, name: "test"), lease: 600_000)
+        func claim() async throws -> [ReplayClaim] {
+            try await storage.claim(9, ReplaySelection(), by: owner)?.jobs ?? []
+        }
+        let reserved = try await storage.reserveIDs(2)
+        let first = try await PostgresPlace.add(1, keys: 1, to: storage)
+        let claims = try await claim()
+        #expect(claims.map(\.id) == first)
+        let report = ReplayReport(.answered(status: 200), draw: 0)
+        #expect(try await storage.finish(try #require(claims.first), report) == .done)
+        let drafts = try (0..<2).map { try PostgresPlace.draft("\($0)", key: "k0") }
+        var entry = ReplayEntry(drafts, maximumCount: 1_000)
+        entry.ids = [reserved, reserved + 1]
+        #expect(try await storage.enqueue(entry, isWanted: nil).ids == [reserved, reserved + 1])
+        #expect(try await storage.isPreceded(drafts[0]))
+        let last = try await PostgresPlace.add(1, keys: 1, to: storage)
+        #expect(try await storage.check() == [])
+        for id in [reserved, reserved + 1, last[0]] {
+            let claims = try await claim()
+            #expect(claims.map(\.id) == [id])
+            #expect(try await storage.finish(try #require(claims.first), report) == .done)
+        }
+        #expect(try await claim() == [])
     }
 
     // MARK: Transactions that meet

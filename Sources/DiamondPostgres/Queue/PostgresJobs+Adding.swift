@@ -16,35 +16,45 @@ extension PostgresJobs {
     ) throws(PostgresError) -> [ReplayRow]? {
         let keys = drafts.compactMap(\.policy.orderingKey)
         try lock(keys)
-        let found = try insertionFacts(of: drafts, keys: keys, ids: ids, limit: limit)
+        var found = try insertionFacts(of: drafts, keys: keys, ids: ids, limit: limit)
         if let limit {
             let count = found.openCount + openChange + drafts.count
             openCount = count
             if count > limit { return nil }
         }
-        var heads = found.heads
         var rows: [ReplayRow] = []
-        for (index, draft) in drafts.enumerated() {
+        var areBehind: [Bool] = []
+        for (draft, id) in zip(drafts, found.ids) {
             let key = draft.policy.orderingKey
-            let isHead = key.map { heads.insert(Data($0.utf8)).inserted } ?? true
+            let place = key.map { found.enter(id, Data($0.utf8)) } ?? (isHead: true, isBehind: false)
             let isCovered = found.holds.cover(key: key, identity: draft.identity, lane: draft.lane)
-            var row = ReplayRow(draft, id: found.ids[index], isHead: isHead, isCovered: isCovered, at: now)
-            if let owner, isHead, row.state == .ready, try !isQueueHeld() { row.claim(by: owner) }
+            var row = ReplayRow(draft, id: id, isHead: place.isHead, isCovered: isCovered, at: now)
+            if let owner, row.isHead, row.state == .ready, try !isQueueHeld() { row.claim(by: owner) }
             rows.append(row)
+            areBehind.append(place.isBehind)
         }
-        try write(rows, drafts)
+        try write(rows, drafts, areBehind: areBehind)
         for row in rows { note(.enqueue, of: row.id, from: nil, to: row.state, reason: row.reason) }
-        // Reserved ids may be lower than those of jobs that are in the line already.
-        if ids != nil { for row in rows where !row.isHead { try enterLine(row) } }
+        for (row, isBehind) in zip(rows, areBehind) where isBehind && !row.isHead { try enterLine(row) }
         return rows
     }
 
     private struct InsertionFacts {
         var ids: [Int64] = []
-        /// The keys that have a head. The server compares bytes, and not characters as `String` does.
-        var heads: Set<Data> = []
+        /// The highest ids in lines that are not empty, by their keys. The server compares bytes, and not characters as
+        /// `String` does.
+        var lines: [Data: Int64] = [:]
+        /// The highest ids of the heads of lines that have ended.
+        var ends: [Data: Int64] = [:]
         var holds = Holds()
         var openCount = 0
+
+        /// Adds a job to a line. A reserved id may be lower than those of jobs that came earlier.
+        mutating func enter(_ id: Int64, _ key: Data) -> (isHead: Bool, isBehind: Bool) {
+            let last = lines[key]
+            lines[key] = max(last ?? 0, id)
+            return (last == nil, id <= max(last ?? 0, ends[key] ?? 0))
+        }
     }
 
     /// Reads all that an insertion depends on in one round trip. The ids are drawn after the keys are locked, so that they
@@ -54,11 +64,18 @@ extension PostgresJobs {
     ) throws(PostgresError) -> InsertionFacts {
         let holds = Self.holds(
             keys: "\(keys)", identities: "\(drafts.compactMap(\.identity))", lanes: "\(drafts.map(\.lane))")
+        let ends: PostgresSQL = """
+            SELECT key, \(Self.lastEnd(of: "key")) AS last FROM (SELECT DISTINCT unnest(\(keys)) AS key) AS keys
+            """
         let rows = try connection.rows(
             """
             SELECT 'id' AS kind, '' AS name, nextval('job_id') AS number
                 FROM generate_series(1, \(ids == nil ? drafts.count : 0))
-            UNION ALL SELECT 'head', ordering_key, id FROM job WHERE ordering_key = ANY(\(keys)) AND is_head
+            UNION ALL SELECT 'line', key, greatest(
+                    (SELECT id FROM job WHERE ordering_key = key AND id > last ORDER BY ordering_key DESC, id DESC LIMIT 1),
+                    (SELECT id FROM job WHERE ordering_key = key AND is_behind
+                        ORDER BY ordering_key DESC, id DESC LIMIT 1)) FROM (\(ends)) AS line
+            UNION ALL SELECT 'end', key, last FROM (\(ends)) AS line WHERE \(ids != nil)
             UNION ALL SELECT 'hold', hold, 0 FROM (\(holds)) AS holds
             UNION ALL SELECT 'open', '', sum(count)::bigint FROM (
                 SELECT count FROM total WHERE hour = 0 AND name = ANY('{0,1,2,3}')
@@ -72,7 +89,8 @@ extension PostgresJobs {
             let row = rows[index]
             switch row.text("kind") {
             case "id": facts.ids.append(row.int64("number"))
-            case "head": facts.heads.insert(row.data("name"))
+            case "line": facts.lines[row.data("name")] = row.integer("number")
+            case "end": facts.ends[row.data("name")] = row.int64("number")
             case "hold": names.append(row.text("name"))
             default: facts.openCount = Int(row.int64("number"))
             }
@@ -81,27 +99,28 @@ extension PostgresJobs {
         return facts
     }
 
-    private func write(_ rows: [ReplayRow], _ drafts: [ReplayDraft]) throws(PostgresError) {
+    private func write(_ rows: [ReplayRow], _ drafts: [ReplayDraft], areBehind: [Bool]) throws(PostgresError) {
         let details = drafts.map(ReplayDetails.init)
         let ids = rows.map(\.id)
         try connection.run(
             """
-            INSERT INTO job (id, state, reason, identity, ordering_key, is_strict, is_head, is_held, priority, run_at,
-                expires_at, enqueued_at, changed_at, attempts, attempt_limit, token, owner, unknown_at, key_lifetime,
-                is_idempotent, unique_key, idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates)
-            SELECT id, state, reason, identity, ordering_key, is_strict, is_head, is_held, priority, run_at, expires_at,
-                \(now.rawValue), \(now.rawValue), 0, attempt_limit, token, owner, unknown_at, key_lifetime, is_idempotent,
-                unique_key, idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates
+            INSERT INTO job (id, state, reason, identity, ordering_key, is_strict, is_head, is_behind, is_held, priority,
+                run_at, expires_at, enqueued_at, changed_at, attempts, attempt_limit, token, owner, unknown_at,
+                key_lifetime, is_idempotent, unique_key, idempotency_key, method, url, host, lane, kind, tags, metadata,
+                digest, creates)
+            SELECT id, state, reason, identity, ordering_key, is_strict, is_head, is_behind, is_held, priority, run_at,
+                expires_at, \(now.rawValue), \(now.rawValue), 0, attempt_limit, token, owner, unknown_at, key_lifetime,
+                is_idempotent, unique_key, idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates
             FROM unnest(\(ids), \(rows.map(\.state.rawValue)), \(rows.map(\.reason.description)), \(rows.map(\.identity)),
-                \(rows.map(\.orderingKey)), \(rows.map(\.isStrict)), \(rows.map(\.isHead)), \(rows.map(\.isHeld)),
-                \(drafts.map(\.policy.priority)), \(rows.map(\.runAt.rawValue)), \(rows.map { $0.expiresAt?.rawValue }),
+                \(rows.map(\.orderingKey)), \(rows.map(\.isStrict)), \(rows.map(\.isHead)), \(areBehind),
+                \(rows.map(\.isHeld)), \(drafts.map(\.policy.priority)), \(rows.map(\.runAt.rawValue)), \(rows.map { $0.expiresAt?.rawValue }),
                 \(rows.map(\.attemptLimit)), \(rows.map(\.token)), \(rows.map(\.owner)),
                 \(rows.map { $0.unknownSince?.rawValue }), \(rows.map(\.keyLifetime)), \(rows.map(\.isIdempotent)),
                 \(rows.map(\.uniqueKey)), \(details.map(\.idempotencyKey)), \(rows.map(\.method)), \(details.map(\.url)),
                 \(details.map(\.host)), \(rows.map(\.lane)), \(details.map(\.kind)), \(details.map(\.tags)),
                 \(details.map(\.metadata)), \(rows.map(\.digest)), \(rows.map(\.creates)))
-                AS new (id, state, reason, identity, ordering_key, is_strict, is_head, is_held, priority, run_at,
-                    expires_at, attempt_limit, token, owner, unknown_at, key_lifetime, is_idempotent, unique_key,
+                AS new (id, state, reason, identity, ordering_key, is_strict, is_head, is_behind, is_held, priority,
+                    run_at, expires_at, attempt_limit, token, owner, unknown_at, key_lifetime, is_idempotent, unique_key,
                     idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates)
             """)
         try connection.run(

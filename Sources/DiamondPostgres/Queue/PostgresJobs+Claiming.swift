@@ -54,7 +54,7 @@ extension PostgresJobs {
 
     /// Returns the first ready heads of a priority from a turn on, except those that another transaction changes.
     func ready(
-        _ limit: Int, _ priority: Int64, from turn: Int64, _ lanes: ReplaySelection.Lanes
+        _ limit: Int, of priority: Int64, from turn: Int64, in lanes: ReplaySelection.Lanes
     ) throws(PostgresError) -> [Ready] {
         try connection.rows(
             """
@@ -65,9 +65,9 @@ extension PostgresJobs {
         ).map(Ready.init)
     }
 
-    /// Does the same as ``ready(_:_:from:_:)`` for jobs of some identities, or without one.
+    /// Does the same as ``ready(_:of:from:in:)`` for jobs of some identities, or without one.
     func ready(
-        _ limit: Int, _ priority: Int64, from turn: Int64, identities: [String], _ lanes: ReplaySelection.Lanes
+        _ limit: Int, of priority: Int64, from turn: Int64, in lanes: ReplaySelection.Lanes, identities: [String]
     ) throws(PostgresError) -> [Ready] {
         // Each identity has its own part of the index. Twice as many as needed, because others may claim them meanwhile.
         try connection.rows(

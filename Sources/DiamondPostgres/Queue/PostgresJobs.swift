@@ -252,8 +252,8 @@ final class PostgresJobs {
                 run_at, expires_at, enqueued_at, changed_at, attempts, attempt_limit, token, owner, sent_at, unknown_at,
                 may_have_acted, key_lifetime, is_idempotent, unique_key, has_name, status, failure, idempotency_key,
                 method, url, host, lane, kind, tags, metadata, digest, creates)
-            SELECT gone.id, new.state, new.reason, identity, ordering_key, is_strict, false, new.is_held, priority, turn,
-                new.run_at, new.expires_at, enqueued_at, \(now.rawValue), new.attempts, attempt_limit, new.token,
+            SELECT gone.id, new.state, new.reason, identity, ordering_key, is_strict, is_head, new.is_held, priority,
+                turn, new.run_at, new.expires_at, enqueued_at, \(now.rawValue), new.attempts, attempt_limit, new.token,
                 new.owner, new.sent_at, new.unknown_at, new.may_have_acted, key_lifetime, is_idempotent, unique_key,
                 has_name, new.status, failure, idempotency_key, method, url, host, lane, kind, tags, metadata, digest,
                 creates
@@ -270,7 +270,8 @@ final class PostgresJobs {
             """)
         try connection.run(
             """
-            UPDATE job SET is_head = ordering_key IS NULL, turn = pg_current_xact_id()::text::bigint
+            UPDATE job SET is_head = ordering_key IS NULL, is_behind = ordering_key IS NOT NULL,
+                turn = pg_current_xact_id()::text::bigint
             WHERE id = ANY(\(ids))
             """)
     }
@@ -318,7 +319,7 @@ final class PostgresJobs {
         guard !rows.isEmpty else { return }
         try connection.run(
             """
-            UPDATE job SET is_head = true, is_behind = false, turn = pg_current_xact_id()::text::bigint
+            UPDATE job SET is_head = true, turn = pg_current_xact_id()::text::bigint
             WHERE id = ANY(ARRAY(SELECT least(
                     (SELECT id FROM job WHERE ordering_key = key AND is_behind ORDER BY ordering_key, id LIMIT 1),
                     (SELECT id FROM job WHERE ordering_key = key AND id > last ORDER BY ordering_key, id LIMIT 1))
@@ -326,17 +327,30 @@ final class PostgresJobs {
             """)
     }
 
-    /// Puts a job into its line after others. If it is the first, and the head does not run, it becomes the head.
+    /// The highest id of a head of a line that has ended; 0 if none is known. The jobs in the line that are not behind
+    /// have higher ids.
+    static func lastEnd(of key: PostgresSQL) -> PostgresSQL {
+        """
+        coalesce((SELECT id FROM ended WHERE ordering_key = \(key) AND is_head
+            ORDER BY ordering_key DESC, id DESC LIMIT 1), 0)
+        """
+    }
+
+    /// Lets a job that is behind become the head of its line, if it is the first, and the head does not run.
     func enterLine(_ row: ReplayRow) throws(PostgresError) {
         guard let key = row.orderingKey else { return }
-        // Claims do not lock keys. So this waits for one of the head, and then sees that it runs.
+        // The head is behind, or the first of those that are not. Claims do not lock keys. So this waits for one of the
+        // head, and then sees that it runs.
         let head = try connection.rows(
-            "SELECT id, state FROM job WHERE ordering_key = \(key) AND is_head AND id <> \(row.id) FOR UPDATE"
+            """
+            SELECT id, state FROM job WHERE is_head AND id <> \(row.id) AND id = ANY(
+                ARRAY(SELECT id FROM job WHERE ordering_key = \(key) AND is_behind AND is_head AND id <> \(row.id)
+                    ORDER BY ordering_key, id LIMIT 1)
+                || ARRAY(SELECT id FROM job WHERE ordering_key = \(key) AND NOT is_behind
+                    AND id > \(Self.lastEnd(of: "\(key)")) ORDER BY ordering_key, id LIMIT 1)) FOR UPDATE
+            """
         ).first
-        if let head, head.int64("state") == 2 || head.int64("id") < row.id {
-            guard head.int64("id") > row.id else { return }
-            return try connection.run("UPDATE job SET is_behind = true WHERE id = \(row.id)")
-        }
+        if let head, head.int64("state") == 2 || head.int64("id") < row.id { return }
         if let head {
             // It is no longer the first, but is found after this one, because its id is higher.
             try connection.run("UPDATE job SET is_head = false WHERE id = \(head.int64("id"))")

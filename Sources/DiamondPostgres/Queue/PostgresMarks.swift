@@ -11,8 +11,8 @@ import Diamond
 /// connections are new then, so the marks hold only until the next one is made.
 ///
 /// Some other transaction may run for hours. Ours take at most seconds, so the mark passes it after ``quickly``. Once a
-/// second, a claim reads from further below, and once a minute from the start, in case one of ours took longer, or has
-/// undone a claim.
+/// second, a sweep reads from further below, and once a minute from the start, in case one of ours took longer, or has
+/// undone a claim. It lowers the mark to what it finds.
 struct PostgresMarks {
     /// The state of the server's transactions when a claim began.
     struct Snapshot {
@@ -73,7 +73,7 @@ struct PostgresMarks {
         case full
     }
 
-    /// Returns how far below the marks the next claim reads.
+    /// Returns how far below the marks to read now.
     mutating func sweep(at now: Uptime) -> Sweep {
         guard now >= nextSweep else { return .none }
         nextSweep = now + Self.sweepTime
@@ -96,9 +96,13 @@ struct PostgresMarks {
         turns[place.priority] = max(turns[place.priority] ?? .min, min(place.last ?? .max, limit))
     }
 
-    /// Lets the next claim find a ready job below the mark.
-    mutating func lower(_ priority: Int64, to turn: Int64) {
-        if let mark = turns[priority], turn < mark { turns[priority] = turn }
+    /// Lets the next claim find a ready job.
+    ///
+    /// - Returns: whether it was below the mark.
+    mutating func lower(_ priority: Int64, to turn: Int64) -> Bool {
+        guard let mark = turns[priority], turn < mark else { return false }
+        turns[priority] = turn
+        return true
     }
 
     /// The time from which timed jobs are searched, unless it is time to search all.

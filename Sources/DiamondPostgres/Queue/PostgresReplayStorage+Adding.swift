@@ -149,12 +149,15 @@ extension PostgresReplayStorage {
     }
 
     public func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
-        try await replaying { (storage) throws(PostgresError) in
+        let key = draft.policy.orderingKey
+        return try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.run { (connection) throws(PostgresError) in
                 try connection.rows(
                     """
-                    SELECT 1 FROM job WHERE ordering_key = \(draft.policy.orderingKey) AND is_head
-                    UNION ALL SELECT 1 FROM job WHERE unique_key = \(draft.uniqueKey) AND has_name AND state < 4
+                    SELECT 1 WHERE EXISTS (
+                            SELECT FROM job WHERE ordering_key = \(key) AND id > \(PostgresJobs.lastEnd(of: "\(key)")))
+                        OR EXISTS (SELECT FROM job WHERE ordering_key = \(key) AND is_behind)
+                        OR EXISTS (SELECT FROM job WHERE unique_key = \(draft.uniqueKey) AND has_name AND state < 4)
                     """
                 ).count > 0
             }

@@ -8,28 +8,46 @@ extension PostgresReplayStorage {
         guard lanes != .none else { return false }
         // A claim that may have been committed is the only one that finds its jobs.
         if lostClaims.withLock({ !$0.isEmpty }) { return true }
-        let now = Uptime.now
         marks.withLock { $0.begin(on: pool.madeCount) }
-        let (marks, sweep) = marks.withLock { ($0, $0.sweep(at: now)) }
-        let found = try await replaying { (storage) throws(PostgresError) in
-            try await storage.pool.run { (connection) throws(PostgresError) -> (priority: Int64, turn: Int64)? in
-                let priorities = try connection.rows("SELECT value FROM priority ORDER BY value DESC")
-                for priority in priorities.map({ $0.int64("value") }) {
-                    let first = try connection.rows(
-                        """
-                        SELECT turn FROM job WHERE state = 0 AND is_head AND priority = \(priority)
-                            AND turn >= \(marks.start(priority, sweep)) AND \(lanes.condition)
-                        ORDER BY priority, turn, id LIMIT 1
-                        """
-                    ).first
-                    if let first { return (priority, first.int64("turn")) }
-                }
-                return nil
-            }
+        sweepIfNeeded()
+        return try await replaying { (storage) throws(PostgresError) in
+            try await !storage.firstReady(in: lanes, .none).isEmpty
         }
-        guard let found else { return false }
-        self.marks.withLock { $0.lower(found.priority, to: found.turn) }
-        return true
+    }
+
+    /// Returns the lowest turn of the ready jobs of each priority from the marks on, or from further below.
+    private func firstReady(
+        in lanes: ReplaySelection.Lanes, _ sweep: PostgresMarks.Sweep
+    ) async throws(PostgresError) -> [(priority: Int64, turn: Int64)] {
+        let marks = marks.withLock { $0 }
+        return try await pool.run { (connection) throws(PostgresError) in
+            var found: [(priority: Int64, turn: Int64)] = []
+            let priorities = try connection.rows("SELECT value FROM priority ORDER BY value DESC")
+            for priority in priorities.map({ $0.int64("value") }) {
+                let first = try connection.rows(
+                    """
+                    SELECT turn FROM job WHERE state = 0 AND is_head AND priority = \(priority)
+                        AND turn >= \(marks.start(priority, sweep)) AND \(lanes.condition)
+                    ORDER BY priority, turn, id LIMIT 1
+                    """
+                ).first
+                if let first { found.append((priority, first.int64("turn"))) }
+            }
+            return found
+        }
+    }
+
+    /// Searches below the marks when it is time. In the background, because a search may read many dead entries.
+    private func sweepIfNeeded() {
+        let sweep = marks.withLock { $0.sweep(at: .now) }
+        guard sweep != .none else { return }
+        Task.detached { [weak self] in
+            guard let self, let found = try? await firstReady(in: .all, sweep) else { return }
+            let isLower = marks.withLock { marks in
+                found.count { marks.lower($0.priority, to: $0.turn) } > 0
+            }
+            if isLower { watchers.notify() }
+        }
     }
 
     public func nextTime() async throws(ReplayError) -> QueueTime? {
@@ -65,6 +83,7 @@ extension PostgresReplayStorage {
                 }
                 // Only after the commit: the jobs of a claim that was undone are ready again.
                 storage.marks.withLock { marks in for place in places { marks.advance(to: place) } }
+                storage.sweepIfNeeded()
                 return claims
             } catch {
                 if error.isOutcomeUnknown { storage.noteLostClaim(by: owner, mark: mark) }
@@ -116,16 +135,17 @@ extension PostgresReplayStorage {
             marks.withLock { if isMore { $0.searchAllTimes() } else { $0.handleTimes(before: time) } }
         }
         guard selection.lanes != .none, !facts.isQueueHeld else { return ReplayClaims([], ends: jobs.ends) }
-        let (marks, sweep) = self.marks.withLock { ($0, owner == nil ? .full : $0.sweep(at: now)) }
+        let marks = self.marks.withLock { $0 }
+        let sweep = owner == nil ? PostgresMarks.Sweep.full : .none
         var found: [PostgresJobs.Ready] = []
         for priority in facts.priorities where found.count < limit {
             let rest = limit - found.count
+            let start = marks.start(priority, sweep)
             let ready: [PostgresJobs.Ready]
             if case .only(let names) = selection.identities {
-                ready = try jobs.ready(
-                    rest, priority, from: marks.start(priority, sweep), identities: names.sorted(), selection.lanes)
+                ready = try jobs.ready(rest, of: priority, from: start, in: selection.lanes, identities: names.sorted())
             } else {
-                ready = try jobs.ready(rest, priority, from: marks.start(priority, sweep), selection.lanes)
+                ready = try jobs.ready(rest, of: priority, from: start, in: selection.lanes)
                 if selection.lanes == .all {
                     let last = ready.count < rest ? nil : ready.last?.turn
                     places.append(PostgresMarks.Place(priority: priority, last: last, snapshot: facts.snapshot))

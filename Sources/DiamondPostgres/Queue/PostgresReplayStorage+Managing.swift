@@ -361,6 +361,8 @@ extension PostgresJobs {
         UNION ALL SELECT min(id), 'it is the first of its line, and another one is the head' FROM job
             WHERE ordering_key IS NOT NULL GROUP BY ordering_key
             HAVING coalesce(max(id) FILTER (WHERE state = 2), min(id)) IS DISTINCT FROM max(id) FILTER (WHERE is_head)
+        UNION ALL SELECT id, 'it is not behind, and a later head of its line has ended' FROM job
+            WHERE ordering_key IS NOT NULL AND NOT is_behind AND id < \(lastEnd(of: "job.ordering_key"))
         UNION ALL SELECT NULL, 'the count of the jobs in state ' || name || ' is wrong' FROM (
             SELECT name, sum(count) AS count FROM (
                 SELECT name, change AS count FROM tally WHERE hour = 0

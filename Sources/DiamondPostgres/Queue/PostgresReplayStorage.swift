@@ -17,7 +17,7 @@ public final class PostgresReplayStorage: ReplayStorage {
     private let isUnknown = Guarded(true)
     let marks = Guarded(PostgresMarks())
     private let observer = ReplayCommitObserver()
-    private let watchers = PostgresWatchers()
+    let watchers = PostgresWatchers()
     private let notifier: PostgresNotifier
     let entries = PostgresBatches<ReplayEntry, Result<ReplayEnqueued, ReplayError>>()
     let beginnings = PostgresBatches<PostgresJobs.Beginning, Bool>()
@@ -269,7 +269,7 @@ final class PostgresClock: Sendable {
 }
 
 /// The observers of other processes' changes, which share a connection.
-private final class PostgresWatchers: Sendable {
+final class PostgresWatchers: Sendable {
     private final class Watch: ReplayWatch {
         /// Notifications may get lost, so the caller polls, too.
         var reportsChanges: Bool { false }
