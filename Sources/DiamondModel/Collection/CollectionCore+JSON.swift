@@ -85,7 +85,7 @@ extension CollectionCore {
     }
 
     /// Returns whether a model is unsaved, or has values of a newer response than one.
-    func isUnsaved(_ model: Model, at time: Int) -> Bool {
+    func isUnsaved(_ model: Model, at time: SyncTime) -> Bool {
         model.isNew || model.isDirty || model.hasAnswer(since: time)
     }
 

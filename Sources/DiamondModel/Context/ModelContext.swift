@@ -32,7 +32,7 @@ public final class ModelContext: Observable {
     /// The identities of the objects. A save for another identity is refused.
     let identities = ContextIdentities()
     /// The logical time (``SyncOrder``) of the response that is being applied; `nil` if there is none.
-    @exclusivity(unchecked) private(set) var answerTime: Int?
+    @exclusivity(unchecked) private(set) var answerTime: SyncTime?
     /// The time at which that response was received, if it has waited in the queue since.
     private(set) var answerDate: Date?
 
@@ -180,7 +180,7 @@ public final class ModelContext: Observable {
     ///   - time: The logical time of the response.
     ///   - date: The time at which the response was received; `nil` for now.
     func applyingAnswer<Result>(
-        of time: Int, receivedAt date: Date? = nil, _ body: () throws -> Result
+        of time: SyncTime, receivedAt date: Date? = nil, _ body: () throws -> Result
     ) rethrows -> Result {
         let outerTime = answerTime
         let outerDate = answerDate

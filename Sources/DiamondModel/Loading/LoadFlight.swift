@@ -28,10 +28,10 @@ final class LoadFlight: Sendable {
 
     let load: Load
     /// The load's time in the ``SyncOrder``.
-    let time: Int
+    let time: SyncTime
     private let state = Guarded(State())
 
-    init(_ load: Load, time: Int, work: @escaping @concurrent @Sendable () async throws -> any Sendable) {
+    init(_ load: Load, time: SyncTime, work: @escaping @concurrent @Sendable () async throws -> any Sendable) {
         self.load = load
         self.time = time
         let task = Task { @concurrent [weak self] in

@@ -183,7 +183,7 @@ extension Loadable {
         }
         guard let work else { return nil }
         let order = loadContext?.order
-        let flight = LoadFlight(load, time: order?.begin() ?? 0) { try await work() }
+        let flight = LoadFlight(load, time: order?.begin() ?? .beginning) { try await work() }
         loadState.begin(flight, in: order)
         return flight
     }

@@ -19,7 +19,7 @@ struct MergePlan {
     private var nested: [() -> Void] = []
     /// The logical time (``SyncOrder``) of the response with the JSON; `nil` for JSON that the app merges. That JSON
     /// overwrites everything.
-    private let answerTime: Int?
+    private let answerTime: SyncTime?
 
     /// Plans the merge of an object into a model.
     ///

@@ -37,7 +37,7 @@ struct Tracking: ~Copyable {
 
     /// The logical times (``SyncOrder``) of the responses that have set properties, by key. Only recorded while older
     /// responses may arrive.
-    var answerTimes: [String: Int]?
+    var answerTimes: [String: SyncTime]?
     /// The state of loading and saving, created on first use.
     var syncing: ModelSyncing?
 

@@ -31,7 +31,7 @@ extension ModelCollection {
         for await state in query {
             await noteIdentity()
             var page: Result<Page, any Error>?
-            var time: Int?
+            var time: SyncTime?
             if let response = state.response, follower.isNew(state) {
                 page = await QueryFollower<Value>.page(of: response, format: format)
                 time = follower.time ?? context?.order.next()
@@ -58,7 +58,7 @@ private struct QueryFollower<Value: Sendable> {
     private var response: Response?
     private var date: Date?
     /// The logical time of the running fetch. Its response must not replace what was saved since.
-    private(set) var time: Int?
+    private(set) var time: SyncTime?
 
     /// Returns whether a state has another response than the last one.
     func isNew(_ state: QueryState<Value>) -> Bool { state.response != response || state.date != date }
@@ -71,7 +71,7 @@ private struct QueryFollower<Value: Sendable> {
 
     /// Shows a state, with its page and the logical time of that, if it is new.
     mutating func show<Object: Model>(
-        _ state: QueryState<Value>, page: Result<Page, any Error>?, at time: Int?,
+        _ state: QueryState<Value>, page: Result<Page, any Error>?, at time: SyncTime?,
         in collection: ModelCollection<Object>
     ) {
         var failure: (any Error)? = state.error
@@ -96,7 +96,7 @@ private struct QueryFollower<Value: Sendable> {
 
 extension ModelCollection {
     /// Shows the first page, as a load that began at a logical time does.
-    fileprivate func show(_ page: Page, at time: Int?) throws {
+    fileprivate func show(_ page: Page, at time: SyncTime?) throws {
         guard let context, let time else { return try core.show(page) }
         try context.applyingAnswer(of: time) { try core.show(page) }
     }

@@ -18,7 +18,7 @@ final class PageApplication {
 
     let place: Place
     /// The logical time (``SyncOrder``) of the response.
-    let time: Int
+    let time: SyncTime
     let items: [JSONItem]
     /// The index of the first item with each id.
     private var indexes: [ModelID: Int]
@@ -36,7 +36,7 @@ final class PageApplication {
     /// Whether the rows that the page does not have were removed.
     var hasRemovedOthers = false
 
-    init(_ items: [JSONItem], indexes: [ModelID: Int], at place: Place, time: Int) {
+    init(_ items: [JSONItem], indexes: [ModelID: Int], at place: Place, time: SyncTime) {
         self.items = items
         self.indexes = indexes
         self.place = place
@@ -97,7 +97,7 @@ extension CollectionCore {
     ///   - time: The logical time of the response.
     ///   - isCurrent: Returns whether the page will still be applied.
     nonisolated(nonsending) func applyPieces(
-        of page: Page, of load: Load, at time: Int, while isCurrent: () -> Bool
+        of page: Page, of load: Load, at time: SyncTime, while isCurrent: () -> Bool
     ) async {
         let indexes = await PageApplication.indexes(of: page.content, idKey: type.idKey)
         guard isCurrent(), let context else { return }

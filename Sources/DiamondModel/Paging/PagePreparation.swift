@@ -89,7 +89,7 @@ extension CollectionCore {
     ///   - flight: The running load; `nil` for the page of a query.
     ///   - isCurrent: Returns whether the page will still be applied.
     nonisolated(nonsending) func prepare(
-        _ page: Page, for load: Load, at time: Int, of flight: LoadFlight?, while isCurrent: () -> Bool = { true }
+        _ page: Page, for load: Load, at time: SyncTime, of flight: LoadFlight?, while isCurrent: () -> Bool = { true }
     ) async {
         guard let context, PagePreparation.isLong(page) else { return }
         guard appliesPagesAtOnce else { return await applyPieces(of: page, of: load, at: time, while: isCurrent) }

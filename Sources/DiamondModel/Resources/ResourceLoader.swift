@@ -76,7 +76,7 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
     private func flight(to url: String) -> LoadFlight {
         state.withLock { state in
             if let flight = state.flights[ExactText(url)], !flight.isOver { return flight }
-            let flight = LoadFlight(Load(), time: 0) { try await self.load(url) }
+            let flight = LoadFlight(Load(), time: .beginning) { try await self.load(url) }
             state.flights[ExactText(url)] = flight
             return flight
         }

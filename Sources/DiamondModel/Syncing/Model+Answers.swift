@@ -2,7 +2,7 @@ import Diamond
 
 extension Tracking {
     /// Removes members from a response if a newer response has already set their properties.
-    func removeNewer(than time: Int, from object: inout [String: JSONValue], properties: [AnyProperty]) {
+    func removeNewer(than time: SyncTime, from object: inout [String: JSONValue], properties: [AnyProperty]) {
         guard let answerTimes else { return }
         for property in properties where answerTimes[property.key].map({ $0 > time }) ?? false {
             for key in property.keys {
@@ -23,7 +23,7 @@ extension Tracking {
 
 extension Model {
     /// Records the time of the response that has set properties. Forgets all times if no other response may arrive.
-    final func noteAnswer(at time: Int, for keys: Set<String>) {
+    final func noteAnswer(at time: SyncTime, for keys: Set<String>) {
         guard let context, context.order.hasOthers(than: time) else {
             tracking.answerTimes = nil
             return
@@ -34,14 +34,14 @@ extension Model {
     }
 
     /// Records the time of the response that a new object was created from.
-    final func noteFirstAnswer(at time: Int, of members: ObjectMembers, in context: ModelContext) {
+    final func noteFirstAnswer(at time: SyncTime, of members: ObjectMembers, in context: ModelContext) {
         guard context.order.hasOthers(than: time) else { return }
         let properties = PropertyVisitor.slots(of: self).map(\.property)
         noteAnswer(at: time, for: Set(properties.filter { $0.item(in: members) != nil }.map(\.key)))
     }
 
     /// Returns whether the object has values of a response that is newer than a time.
-    final func hasAnswer(since time: Int) -> Bool { tracking.answerTimes?.values.contains { $0 > time } ?? false }
+    final func hasAnswer(since time: SyncTime) -> Bool { tracking.answerTimes?.values.contains { $0 > time } ?? false }
 
     /// Returns the user's unsaved properties among the keys, with their values.
     final func edits(of keys: Set<String>) -> [PropertyVisitor.Slot] {

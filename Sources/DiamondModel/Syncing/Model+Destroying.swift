@@ -19,7 +19,7 @@ extension Model {
         var left = mode == .wait ? [] : CollectionPosition.remove(self, isEdit: false)
         let positions = mode == .wait ? CollectionPosition.all(of: self) : left
         let order = context?.order
-        let time = order?.begin() ?? 0
+        let time = order?.begin() ?? .beginning
         defer { order?.end(time) }
         do {
             let lock = syncing.lock

@@ -10,7 +10,7 @@ struct PendingSave {
     private let isNew: Bool
     /// The order of loads and saves, and the save's time in it.
     private let order: SyncOrder
-    private let time: Int
+    private let time: SyncTime
     /// The time at which the answer was received, if it has waited in the queue since.
     private var receivedAt: Date?
 
