@@ -50,13 +50,13 @@ extension Exchange {
         _ outgoing: TransportRequest,
         number: Int
     ) async throws(ConnectionError) -> TransportRequest {
-        let begin = elapsed
-        let limit = options.policy.attemptLimit(elapsed: begin)
+        let start = elapsed
+        let limit = options.policy.attemptLimit(elapsed: start)
         let left = RemainingTime(limit, among: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
         var adapted = try await left.value { () async throws(ConnectionError) in
             try await self.adapted(outgoing, number: number)
         }
-        let spent = elapsed - begin
+        let spent = elapsed - start
         adapted.adaptation.spent = spent
         // An interceptor that blocks its thread returns after its limit: then nothing is sent.
         let isLate = spent > .zero && self.limit(after: spent)?.rest == .zero

@@ -75,7 +75,8 @@ extension JSONWriter.Member {
         var (left, right) = (start + 2, other.start + 2)
         while text[left] == text[right], text[left] != UInt8(ascii: "\\") {
             if text[left] == UInt8(ascii: "\"") { return .same }
-            (left, right) = (left + 1, right + 1)
+            left += 1
+            right += 1
         }
         if text[left] == UInt8(ascii: "\\") || text[right] == UInt8(ascii: "\\") {
             return Self.order(name(in: text), before: other.name(in: text))

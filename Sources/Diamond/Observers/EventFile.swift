@@ -28,7 +28,10 @@ final class EventFile: ActivityObserver {
         _ store: Store, isSealed: Bool = false, limit: Int64 = EventFile.limit,
         now: @escaping @Sendable () -> WallTime = { .now }
     ) {
-        (self.store, self.isSealed, self.limit, self.now) = (store, isSealed, limit, now)
+        self.store = store
+        self.isSealed = isSealed
+        self.limit = limit
+        self.now = now
         // If it cannot be created, writing fails, too.
         try? store.create()
     }

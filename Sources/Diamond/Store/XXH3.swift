@@ -81,10 +81,10 @@ package struct XXH3 {
         var c = Pair(Self.prime4, 0x85EB_CA77)
         var d = Pair(Self.prime5, Self.prime32)
         func accumulate(_ place: Int, key keyPlace: Int) {
-            a = accumulated(a, place, keyPlace)
-            b = accumulated(b, place &+ 16, keyPlace &+ 16)
-            c = accumulated(c, place &+ 32, keyPlace &+ 32)
-            d = accumulated(d, place &+ 48, keyPlace &+ 48)
+            a = accumulated(a, at: place, key: keyPlace)
+            b = accumulated(b, at: place &+ 16, key: keyPlace &+ 16)
+            c = accumulated(c, at: place &+ 32, key: keyPlace &+ 32)
+            d = accumulated(d, at: place &+ 48, key: keyPlace &+ 48)
         }
         // Blocks of 16 stripes of 64 bytes. The last stripe is the last 64 bytes, wherever they begin.
         var block = 0
@@ -105,7 +105,7 @@ package struct XXH3 {
         return Self.avalanche(sum)
     }
 
-    @inline(__always) private func accumulated(_ sum: Pair, _ place: Int, _ keyPlace: Int) -> Pair {
+    @inline(__always) private func accumulated(_ sum: Pair, at place: Int, key keyPlace: Int) -> Pair {
         let data = Pair(word(place), word(place &+ 8))
         let value = data ^ Pair(key(keyPlace), key(keyPlace &+ 8))
         return sum &+ Pair(data[1], data[0]) &+ (value & Pair(repeating: 0xFFFF_FFFF)) &* (value &>> 32)

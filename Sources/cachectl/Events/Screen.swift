@@ -6,7 +6,7 @@ import Foundation
 /// The alternate screen of the terminal, which leaves the lines above the prompt as they are.
 enum Screen {
     /// The alternate screen, without a cursor.
-    private static let begin = "\u{1B}[?1049h\u{1B}[?25l"
+    private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
     private static let end = "\u{1B}[?25h\u{1B}[?1049l"
     private static let isShown = Guarded(false)
 
@@ -43,7 +43,7 @@ enum Screen {
 
     private static func show() throws {
         try isShown.withLock {
-            try write(begin)
+            try write(enter)
             $0 = true
         }
     }
@@ -62,7 +62,7 @@ enum Screen {
             try? write(end)
             // Stops this thread before it continues, unlike a signal to the process.
             raise(SIGSTOP)
-            try? write(begin)
+            try? write(enter)
         }
     }
 

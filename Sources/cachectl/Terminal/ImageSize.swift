@@ -32,7 +32,9 @@ struct ImageSize {
     }
 
     private mutating func set(_ format: String, _ size: (width: Int, height: Int)) -> Bool {
-        (self.format, width, height) = (format, size.width, size.height)
+        self.format = format
+        width = size.width
+        height = size.height
         return true
     }
 

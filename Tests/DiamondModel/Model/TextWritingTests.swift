@@ -5,8 +5,7 @@ import Testing
 
 @testable import DiamondModel
 
-/// The texts of models are those of their JSON.
-@Suite struct TextWritingTests {
+@Suite("Texts of models") struct TextWritingTests {
     @Test func `an object of any shape has the text of its JSON, however it was read and changed`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(300, soaking: 30_000) {

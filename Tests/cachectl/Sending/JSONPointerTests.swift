@@ -5,7 +5,7 @@ import Testing
 
 @testable import cachectl
 
-@Suite struct JSONPointerTests {
+@Suite("JSON pointers") struct JSONPointerTests {
     private static let document: JSONValue = [
         "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "m~n": 8, "é": 3, "o": ["x": nil],
     ]

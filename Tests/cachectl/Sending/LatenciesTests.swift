@@ -5,7 +5,7 @@ import Testing
 
 @testable import cachectl
 
-@Suite struct LatenciesTests {
+@Suite("Latencies") struct LatenciesTests {
     @Test(
         arguments: [
             ([7], [7, 7, 7, 7, 7, 7]), ([1, 3], [1, 2, 1, 3, 3, 3]), ([4, 2, 3, 1], [1, 2.5, 2, 4, 4, 4]),

@@ -86,7 +86,8 @@ extension Cache {
         let key = RequestKey(of: request)
         let known = try archiveReader(of: key, request: request)?.stored
         guard let selection = archived.selection, let fields = selection.fields else {
-            return archived.isNewer(than: known) ? ArchivePlace(entry: entry(archived, key, request)) : nil
+            guard archived.isNewer(than: known) else { return nil }
+            return ArchivePlace(entry: entry(archived, under: key, request: request))
         }
         let kind: CacheKind = archived.stored.flags.contains(.shared) ? .shared : .private
         let oldIndex = known.flatMap { $0.isOf(kind) ? VariantIndex($0) : nil }
@@ -98,16 +99,16 @@ extension Cache {
         let isNewer = archived.isNewer(than: try archiveReader(of: variantKey, request: form)?.stored)
         // A program that dies during an import can leave a variant on disk without its fields in the index.
         guard isNewer || oldIndex?.sets.contains(fields) == false else { return nil }
-        var place = ArchivePlace(entry: entry(archived, variantKey, form), isStored: !isNewer)
+        var place = ArchivePlace(entry: entry(archived, under: variantKey, request: form), isStored: !isNewer)
         place.entry.requestKey = key
         if index != oldIndex {
-            place.index = entry(archived, key, request)
+            place.index = entry(archived, under: key, request: request)
             place.index?.stored = index.stored(at: now(), kind: kind)
         }
         return place
     }
 
-    private func entry(_ archived: ArchivedEntry, _ key: RequestKey, _ request: [UInt8]) -> CacheEntry {
+    private func entry(_ archived: ArchivedEntry, under key: RequestKey, request: [UInt8]) -> CacheEntry {
         CacheEntry(
             key: key, request: request, url: archived.url, method: archived.method, identity: archived.identity,
             stored: archived.stored, tags: Tags(archived.names))

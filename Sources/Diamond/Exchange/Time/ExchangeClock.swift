@@ -14,10 +14,10 @@ extension ExchangeClock {
     }
 
     private static func make(_ clock: some Clock<Duration>) -> ExchangeClock {
-        let begin = clock.now
+        let start = clock.now
         return ExchangeClock(
-            uptime: { EngineTime(begin.duration(to: clock.now)) },
-            elapsed: { begin.duration(to: clock.now) },
+            uptime: { EngineTime(start.duration(to: clock.now)) },
+            elapsed: { start.duration(to: clock.now) },
             sleep: {
                 let delay = min($0, .milliseconds(Duration.longest))
                 try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil)

@@ -17,11 +17,11 @@ final class TransferMeter: Sendable {
     private let state: Guarded<State>
     private let clock: ExchangeClock
     /// The start of the attempt.
-    private let begin: Duration
+    private let attemptStart: Duration
 
     init(_ request: TransportRequest, clock: ExchangeClock) {
         self.clock = clock
-        begin = clock.elapsed()
+        attemptStart = clock.elapsed()
         state = Guarded(State(progress: TransferProgress(expectedToSend: request.body.length)))
     }
 
@@ -36,7 +36,7 @@ final class TransferMeter: Sendable {
         let state = state.withLock { $0 }
         let end = clock.elapsed()
         return ExchangeMetrics(
-            attempts: attempts, duration: end - start, timeToFirstByte: (state.headAt ?? end) - begin,
+            attempts: attempts, duration: end - start, timeToFirstByte: (state.headAt ?? end) - attemptStart,
             sent: state.progress.sent, received: state.progress.received,
             isConnectionReused: state.isConnectionReused)
     }

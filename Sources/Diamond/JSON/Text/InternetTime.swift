@@ -37,7 +37,9 @@ package enum InternetTime {
             let (days, second) = instant.seconds.quotientAndRemainder(flooredBy: 86_400)
             let day = CivilDay(daysSince1970: days)
             guard (-999_999...999_999).contains(day.year) else { return nil }
-            (self.day, self.second, microseconds) = (day, second, instant.microseconds)
+            self.day = day
+            self.second = second
+            microseconds = instant.microseconds
         }
     }
 }

@@ -102,7 +102,9 @@ extension ReplayTable {
         let isHead = if let key { try !hasHead(key, on: connection) } else { true }
         let isHeld = try isHeld(key: key, identity: identity, lane: draft.lane, on: connection)
         var row = ReplayRow(draft, id: id, isHead: isHead, isCovered: isHeld, at: ledger.now)
-        (row.identity, row.orderingKey, row.uniqueKey) = (identity, key, stored.uniqueKey)
+        row.identity = identity
+        row.orderingKey = key
+        row.uniqueKey = stored.uniqueKey
         row.digest = ReplayRow.digest(of: stored.request)
         row.creates = connection.stored(draft.policy.creates)
         if let owner, isHead, row.state == .ready, try !isQueueHeld(on: connection) { row.claim(by: owner) }

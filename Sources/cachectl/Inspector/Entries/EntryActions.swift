@@ -19,8 +19,8 @@ enum EntryActions {
             let count = try await cache.invalidate(.key(entry.listing.key))
             return .redirect("\(entry.path)?done=\(count > 0 ? "invalidated" : "kept")")
         },
-        Route.action("/entries/{key}/pin") { try await setPinned(true, $0, $1) },
-        Route.action("/entries/{key}/unpin") { try await setPinned(false, $0, $1) },
+        Route.action("/entries/{key}/pin") { try await setPinned(true, $0, in: $1) },
+        Route.action("/entries/{key}/unpin") { try await setPinned(false, $0, in: $1) },
         Route.page("/entries/{key}/purge") { request, inspector in
             let entry = try FoundEntry(request, in: await inspector.cache())
             let value = Question(path: entry.path, url: entry.url, isPinned: entry.listing.flags.contains(.pinned))
@@ -43,7 +43,7 @@ enum EntryActions {
     }
 
     private static func setPinned(
-        _ isPinned: Bool, _ request: PageRequest, _ inspector: Inspector
+        _ isPinned: Bool, _ request: PageRequest, in inspector: Inspector
     ) async throws -> PageResponse {
         let cache = try await inspector.cache()
         let entry = try FoundEntry(request, in: cache)

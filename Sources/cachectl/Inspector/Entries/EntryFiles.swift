@@ -9,7 +9,7 @@ enum EntryFiles {
     static let routes = [
         Route.page("/entries/{key}/body") { request, inspector in
             let entry = try FoundEntry(request, in: await inspector.cache())
-            let stored = try entry.whole()
+            let stored = try entry.completeResponse()
             let body = Masking.shown(stored.body, headers: stored.headers)
             return .bytes(body, type: "application/octet-stream", fileName: entry.fileName + ".bin")
         },
@@ -30,7 +30,7 @@ enum EntryFiles {
     private static func archive(of entry: FoundEntry) throws -> String {
         let exchange = ArchivedExchange(
             request: ArchivedRequest(form: entry.form, method: entry.listing.method, url: entry.listing.url),
-            response: try entry.whole(), isMasked: true)
+            response: try entry.completeResponse(), isMasked: true)
         let log: JSONObject = [
             "version": "1.2", "creator": Export.creator, "pages": [String](), "entries": [exchange.form],
         ]

@@ -37,7 +37,7 @@ struct FoundEntry {
 
     /// Returns the response with its body, whatever its size. Throws ``PageProblem`` if there is only a part, or it
     /// cannot be read.
-    func whole() throws -> StoredResponse {
+    func completeResponse() throws -> StoredResponse {
         let request = Array(form.utf8)
         guard !listing.isPartial, let response = try cache.storedResponse(of: listing.key, request: request) else {
             throw PageProblem(status: 409, message: "The body is sealed with another key, damaged, or only a part.")

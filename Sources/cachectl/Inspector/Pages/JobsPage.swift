@@ -48,7 +48,10 @@ struct JobsPage {
         jobs = listed.map { Row($0, now: now) }
         states = ReplayState.allCases.map { Choice(name: $0.description, isChosen: $0.description == query["state"]) }
         fields = query.fields
-        (match, error, key, lane) = (query["match"], query["error"], query["key"], query["lane"])
+        match = query["match"]
+        error = query["error"]
+        key = query["key"]
+        lane = query["lane"]
         let isFull = page.jobs.count > Self.limit
         let end = isFull ? listed.last?.id ?? 0 : page.end
         nextPath = page.isMore ? query.address(after: end) : nil
