@@ -1,5 +1,5 @@
 import DiamondSQLite
-public import Foundation
+package import Foundation
 
 /// The jobs under their ids. Those of spilled ones are negative.
 extension SpillingReplayStorage {
@@ -12,26 +12,26 @@ extension SpillingReplayStorage {
         return try body(local, -id)
     }
 
-    public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
+    package func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
         var job = try find(id) { (storage, own) throws(ReplayError) in try storage.job(own) }
         job?.id = id
         return job
     }
 
-    public func request(of id: ReplayJob.ID) throws(ReplayError) -> Data? {
+    package func request(of id: ReplayJob.ID) throws(ReplayError) -> Data? {
         try find(id) { (storage, own) throws(ReplayError) in try storage.request(of: own) }
     }
 
-    public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
+    package func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
         try find(id) { (storage, own) throws(ReplayError) in try storage.failures(of: own) }
     }
 
-    public func answer(to id: ReplayJob.ID) throws(ReplayError) -> ReplayStoredAnswer? {
+    package func answer(to id: ReplayJob.ID) throws(ReplayError) -> ReplayStoredAnswer? {
         try find(id) { (storage, own) throws(ReplayError) in try storage.answer(to: own) }
     }
 
     /// Applies an action to each job, in one transaction for the spilled ones, and in one for the others.
-    public func apply(
+    package func apply(
         _ action: ReplayAction, to ids: [ReplayJob.ID], isDryRun: Bool
     ) async throws(ReplayError) -> [ReplayEffect] {
         guard ids.contains(where: { $0 < 0 }) else {
@@ -57,7 +57,7 @@ extension SpillingReplayStorage {
         }
     }
 
-    public func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
+    package func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
         guard edit.id < 0 else { return try await remote.edit(edit) }
         return try await changes.run { () throws(ReplayError) in
             if let id = state.withLock({ $0.moved[-edit.id] }) { return try await remote.edit(edit.of(id)) }

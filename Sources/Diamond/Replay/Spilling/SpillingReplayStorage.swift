@@ -11,7 +11,7 @@ import DiamondSQLite
 /// ``apply(_:to:isDryRun:)`` and ``edit(_:)`` know it until this instance is closed or released. All else is the
 /// server's, and throws while it cannot be reached. A job that is held, or that the server refuses, stays in the local
 /// storage.
-public final class SpillingReplayStorage: ReplayStorageWrapper {
+package final class SpillingReplayStorage: ReplayStorageWrapper {
     struct State {
         /// Whether all additions spill.
         var isSpilling: Bool
@@ -53,7 +53,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     ///   - pause: the time between two attempts to move spilled jobs; by default a second.
     ///   - clock: the clock for the pause.
     /// - Throws: ``ReplayError`` if the local storage cannot be read.
-    public convenience init(
+    package convenience init(
         _ remote: any ReplayStorage, spillingInto local: any ReplayStorage, pause: Duration = .seconds(1),
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(ReplayError) {
@@ -106,7 +106,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     ///   - store: the directory of the spilled jobs. No engine has the same one: it would send them.
     ///   - seal: the seal of the spilled jobs; `nil`, the default, for none.
     /// - Throws: ``ReplayError`` if the file cannot be opened or read.
-    public convenience init(
+    package convenience init(
         _ remote: any ReplayStorage, spillingInto store: Store, seal: (any CacheSeal)? = nil
     ) throws(ReplayError) {
         let local = try SQLiteReplayStorage(store, seal: seal, clock: .system, create: true, seals: true)
@@ -116,10 +116,10 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     deinit { state.withLock { $0.drain }?.cancel() }
 
     /// The server's storage.
-    public var base: any ReplayStorage { remote }
+    package var base: any ReplayStorage { remote }
 
     /// Whether additions spill at the moment.
-    public var isSpilling: Bool { state.withLock { $0.isSpilling } }
+    package var isSpilling: Bool { state.withLock { $0.isSpilling } }
 
     // MARK: Adding
 
@@ -127,7 +127,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     /// addition also starts the moves.
     func spillNext() { state.withLock { $0.isSpilling = true } }
 
-    public func enqueue(
+    package func enqueue(
         _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
     ) async throws(ReplayError) -> ReplayEnqueued {
         guard try await !beginSpill(isFirst: false) else {
@@ -231,7 +231,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         return ReplayEnqueued(ids: added.ids.negated)
     }
 
-    public func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
+    package func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
         if isSpilling { return true }
         do throws(ReplayError) { return try await remote.isPreceded(draft) } catch {
             // It would overtake jobs on the server.
@@ -240,7 +240,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
         }
     }
 
-    public func moment() throws(ReplayError) -> ReplayMoment {
+    package func moment() throws(ReplayError) -> ReplayMoment {
         do throws(ReplayError) { return try remote.moment() } catch { return try local.moment() }
     }
 
@@ -248,7 +248,7 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     /// living engine has not moved yet cannot be discarded.
     ///
     /// - Throws: ``ReplayError``: `busy` if there are such jobs, after all others were erased.
-    public func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
+    package func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
         // No job is being moved: it would reach the server afterwards.
         try await changes.run { () throws(ReplayError) in
             // Another engine may have the directory since this storage was closed.
@@ -268,18 +268,18 @@ public final class SpillingReplayStorage: ReplayStorageWrapper {
     }
 
     /// While jobs spill, none of the server's are counted, because that could wait for it.
-    public func unsentCount(besides owner: ReplayOwnerRecord.ID?) throws(ReplayError) -> Int {
+    package func unsentCount(besides owner: ReplayOwnerRecord.ID?) throws(ReplayError) -> Int {
         isSpilling ? 0 : try remote.unsentCount(besides: owner)
     }
 
-    public func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
+    package func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
         try await local.maintain(retention)
         try await remote.maintain(retention)
     }
 
     /// Ends the moves, and leaves the directory to the next engine. A later addition that spills takes it again, if it
     /// is still free, and begins to move jobs.
-    public func close(within limit: Duration) async {
+    package func close(within limit: Duration) async {
         let (drain, added) = state.withLock { ($0.drain, $0.added) }
         drain?.cancel()
         rescue?.stop()
