@@ -6,7 +6,7 @@ import Foundation
 
 /// The child that a process forks with a cache open: no thread but the one that forked is in it.
 struct ForkedChild {
-    private let uptime = Guarded<UInt64>(0)
+    private let uptime = Guarded(Uptime(rawValue: 0))
     private let failures = Guarded(0)
     private let cache: Cache
     private let entry: CacheEntry
@@ -80,7 +80,7 @@ struct ForkedChild {
     /// What others change, it would never hear.
     private func forgetsItsMemory() -> Bool {
         cache.store(entry)
-        uptime.withLock { $0 += 1_000_000_000 }
+        uptime.withLock { $0 += 1_000 }
         return cache.find(entry.key, request: entry.request) == nil
     }
 

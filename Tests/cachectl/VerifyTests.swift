@@ -198,7 +198,7 @@ import Testing
 
     @Test func `runs while a program uses the store, which then drops the removed entry from memory`() async throws {
         try await fill()
-        let uptime = Guarded<UInt64>(0)
+        let uptime = Guarded(Uptime(rawValue: 0))
         let cache = try Cache(
             cachectl.temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
         let listing = try #require(try cache.list(limit: 3).first { $0.url.hasSuffix("small") })

@@ -44,7 +44,7 @@ public final class Cache: Sendable {
     ///   - compresses: whether bodies of text are compressed, in builds with the trait `Compression`.
     ///   - create: whether a missing directory or file is created, and a damaged file replaced.
     ///   - now: returns the current time.
-    ///   - uptime: returns the nanoseconds of a monotonic clock.
+    ///   - uptime: returns the current time of the clock of the polls for changes.
     ///   - writeDelay: the longest time that a new entry waits for others, to share a transaction with them.
     /// - Throws: ``CacheError``, whose message names the remedy.
     package convenience init(
@@ -56,7 +56,7 @@ public final class Cache: Sendable {
         diskCapacity: Int64 = defaultDiskCapacity,
         create: Bool = true,
         now: @escaping @Sendable () -> WallTime = { .now },
-        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
+        uptime: @escaping @Sendable () -> Uptime = { .now },
         writeDelay: Duration = .milliseconds(10)
     ) throws(CacheError) {
         let file = try CacheFile(store, seal: seal, compresses: compresses, recreates: create, activity: activity)
@@ -82,7 +82,7 @@ public final class Cache: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         now: @escaping @Sendable () -> WallTime = { .now },
-        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
+        uptime: @escaping @Sendable () -> Uptime = { .now }
     ) throws(CacheError) {
         let remote = RemoteCacheStorage(
             storage, seal: seal, compresses: compresses, activity: activity, clock: clock,
@@ -97,7 +97,7 @@ public final class Cache: Sendable {
         activity: Activity,
         memoryCapacity: Int,
         now: @escaping @Sendable () -> WallTime,
-        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
+        uptime: @escaping @Sendable () -> Uptime = { .now },
         writeDelay: Duration = .milliseconds(10)
     ) throws(CacheError) {
         let memory = MemoryTier(capacity: memoryCapacity)

@@ -23,25 +23,25 @@ final class CrossProcessChanges: Sendable {
         }
     }
 
-    /// The nanoseconds between two polls: a lookup may return a response from memory for so long after another process
+    /// The milliseconds between two polls: a lookup may return a response from memory for so long after another process
     /// has replaced it.
-    static let interval: UInt64 = 100_000_000
+    static let interval: Int64 = 100
 
     /// The presence of partial entries, which a poll updates.
     let partials: PartialPresence
-    /// The nanoseconds between two polls of this storage. A server's changes take some milliseconds to arrive, and
+    /// The milliseconds between two polls of this storage. A server's changes take some milliseconds to arrive, and
     /// reading those that have arrived costs little.
-    private let ownInterval: UInt64
+    private let ownInterval: Int64
     private let storage: any DirectCacheStorage
     private let invalidations: InvalidationLog
-    private let uptime: @Sendable () -> UInt64
+    private let uptime: @Sendable () -> Uptime
     private let state: Guarded<State>
-    /// The uptime of the next poll. It is not in the state, because every hit reads it: a lock would be contended.
-    private let nextPoll: Atomic<UInt64>
+    /// The time of the next poll. It is not in the state, because every hit reads it: a lock would be contended.
+    private let nextPoll: Atomic<Int64>
 
-    /// - Parameter uptime: returns the nanoseconds of a monotonic clock.
+    /// - Parameter uptime: returns the current time.
     init(
-        storage: any DirectCacheStorage, invalidations: InvalidationLog, uptime: @escaping @Sendable () -> UInt64
+        storage: any DirectCacheStorage, invalidations: InvalidationLog, uptime: @escaping @Sendable () -> Uptime
     ) throws(CacheError) {
         self.storage = storage
         self.invalidations = invalidations
@@ -51,7 +51,7 @@ final class CrossProcessChanges: Sendable {
         state = Guarded(State(changes))
         invalidations.knownChange = changes.position
         ownInterval = storage.isLocal ? Self.interval : Self.interval / 2
-        nextPoll = Atomic(uptime() + ownInterval)
+        nextPoll = Atomic((uptime() + ownInterval).rawValue)
     }
 
     /// Whether all changes are known, as far as a lookup has to know. When a poll is due, this is one without a wait,
@@ -65,7 +65,7 @@ final class CrossProcessChanges: Sendable {
         guard let found = storage.changesAtOnce(since: known.position), found.position == known.position,
             found.generation == known.generation, found.names?.isEmpty == true
         else {
-            nextPoll.store(now, ordering: .relaxed)
+            nextPoll.store(now.rawValue, ordering: .relaxed)
             return false
         }
         partials.note(found.hasParts, since: instant)
@@ -75,11 +75,13 @@ final class CrossProcessChanges: Sendable {
     /// Sets the time of the next poll.
     ///
     /// - Returns: the time now; `nil` if it is too early to poll, or another lookup polls.
-    private func beginPoll(isDue: Bool?) -> UInt64? {
+    private func beginPoll(isDue: Bool?) -> Uptime? {
         let now = uptime()
         let next = nextPoll.load(ordering: .relaxed)
-        guard isDue ?? (now >= next),
-            nextPoll.compareExchange(expected: next, desired: now + ownInterval, ordering: .relaxed).exchanged
+        guard isDue ?? (now.rawValue >= next),
+            nextPoll.compareExchange(
+                expected: next, desired: (now + ownInterval).rawValue, ordering: .relaxed
+            ).exchanged
         else { return nil }
         return now
     }

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test func `another process's memory follows a purge within a tenth of a second`() async throws {
-        let uptime = Guarded<UInt64>(0)
+        let uptime = Guarded(Uptime(rawValue: 0))
         let (first, entries) = try await filled()
         let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
         for entry in entries { #expect(second.find(entry.key, request: entry.request) == entry.stored) }
@@ -214,7 +214,7 @@ import Testing
         await first.flush()
         for entry in entries { #expect(second.find(entry.key, request: entry.request) == entry.stored) }
         for _ in 0..<3 {
-            uptime.withLock { $0 += 10_000_000_000 }
+            uptime.withLock { $0 += 10_000 }
             for entry in entries { #expect(second.findInMemory(entry.key, request: entry.request) == entry.stored) }
         }
         try await first.purge(entries[0].key)
@@ -266,8 +266,8 @@ import Testing
     /// Two caches of one store. The clock of the second cache stands still until the test advances it.
     private func caches(
         _ seals: (AESGCMSeal?, AESGCMSeal?)
-    ) throws -> (first: Cache, second: Cache, uptime: Guarded<UInt64>) {
-        let uptime = Guarded<UInt64>(0)
+    ) throws -> (first: Cache, second: Cache, uptime: Guarded<Uptime>) {
+        let uptime = Guarded(Uptime(rawValue: 0))
         let first = try Cache(temporary.store, seal: seals.0, memoryCapacity: 1 << 20)
         let second = try Cache(
             temporary.store, seal: seals.1, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
@@ -364,7 +364,7 @@ import Testing
 
     @Test(arguments: Removal.allCases)
     func `a removal acts on the file that has replaced the open file`(removal: Removal) async throws {
-        let uptime = Guarded<UInt64>(0)
+        let uptime = Guarded(Uptime(rawValue: 0))
         let running = try Cache(temporary.store, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
         try FileManager.default.removeItem(at: temporary.directory)
         let other = try Cache(temporary.store, memoryCapacity: 0)

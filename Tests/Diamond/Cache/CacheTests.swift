@@ -237,7 +237,7 @@ import Testing
     private func caches(sealed: Bool, memory: Int) throws -> [Cache] {
         try (0..<2).map { _ in
             try Cache(
-                temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { 0 },
+                temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { .min },
                 writeDelay: .seconds(3600))
         }
     }

@@ -14,7 +14,7 @@ import Testing
     /// flushed.
     private func open(memory: Int = 0, isSealed: Bool = false) throws -> Cache {
         try Cache(
-            temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { 0 },
+            temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { .min },
             writeDelay: .seconds(3600))
     }
 

@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `a store's lock that is never released delays no lookup, and is tried again`() async throws {
-        let (uptime, failures, activity) = (Guarded<UInt64>(0), Guarded(0), Activity())
+        let (uptime, failures, activity) = (Guarded(Uptime(rawValue: 0)), Guarded(0), Activity())
         let observation = activity.observe { event in
             if case .cacheFailed = event { failures.withLock { $0 += 1 } }
         }

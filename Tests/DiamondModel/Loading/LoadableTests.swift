@@ -371,7 +371,7 @@ private final class Source: Sendable {
     }
 
     @Test func `a load that replaces one whose data is being prepared ends when its last caller is canceled`() async {
-        let (old, new) = (flight(0), flight(1))
+        let (old, new) = (flight(at: .beginning), flight(at: .beginning.next))
         let preparing = Task {
             await old.preparing {
                 old.end(.superseded(by: new))
@@ -384,7 +384,7 @@ private final class Source: Sendable {
     }
 
     @Test func `a load that replaces one whose data is being prepared expects the caller`() async {
-        let (old, new) = (flight(0), flight(1))
+        let (old, new) = (flight(at: .beginning), flight(at: .beginning.next))
         let isCanceled = await old.preparing {
             old.end(.superseded(by: new))
             let other = Task { await new.completion() }
@@ -397,7 +397,7 @@ private final class Source: Sendable {
         #expect(!new.isCanceled)
     }
 
-    private func flight(_ time: Int) -> LoadFlight {
+    private func flight(at time: SyncTime) -> LoadFlight {
         LoadFlight(Load(), time: time) { [source] in try await source.load(Load()) }
     }
 

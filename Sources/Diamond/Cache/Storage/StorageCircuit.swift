@@ -1,5 +1,4 @@
 import DiamondSQLite
-import Dispatch
 
 /// The circuit in front of a storage on a server. The first failure opens it: verbs then fail at once. After a delay,
 /// exponential with full jitter, one probe is made. No request waits for it. Its success closes the circuit.
@@ -7,7 +6,7 @@ final class StorageCircuit: Sendable {
     private enum State {
         case closed
         /// Open until a time. The probe after it is the one with this number.
-        case open(until: UInt64, probe: Int)
+        case open(until: Uptime, probe: Int)
         case probing(Int)
     }
 
@@ -20,15 +19,15 @@ final class StorageCircuit: Sendable {
     }
 
     private let backoff = Backoff(.storage)
-    private let uptime: @Sendable () -> UInt64
+    private let uptime: @Sendable () -> Uptime
     private let draw: @Sendable () -> Double
     private let state = Guarded(State.closed)
 
     /// - Parameters:
-    ///   - uptime: returns the nanoseconds of a monotonic clock.
+    ///   - uptime: returns the current time.
     ///   - draw: returns a random number from 0 up to 1.
     init(
-        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
+        uptime: @escaping @Sendable () -> Uptime = { .now },
         draw: @escaping @Sendable () -> Double
     ) {
         self.uptime = uptime
@@ -70,9 +69,7 @@ final class StorageCircuit: Sendable {
         }
     }
 
-    private func end(of probe: Int) -> UInt64 {
-        uptime() + UInt64(max(0, backoff.delay(probe, draw: draw()).milliseconds)) * 1_000_000
-    }
+    private func end(of probe: Int) -> Uptime { uptime() + backoff.delay(probe, draw: draw()) }
 }
 
 extension RetryPolicy {

@@ -15,7 +15,7 @@ struct BodyStore {
         capacity: Int64 = Cache.defaultDiskCapacity,
         memory: Int = 0,
         now: WallTime = 1_000_000_000,
-        uptime: @escaping @Sendable () -> UInt64 = { 0 }
+        uptime: @escaping @Sendable () -> Uptime = { .min }
     ) throws -> Cache {
         let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil
         return try Cache(

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `a partial body is not looked up after a miss until a partial body is written`() async throws {
-        let (store, uptime) = (BodyStore(), Guarded<UInt64>(0))
+        let (store, uptime) = (BodyStore(), Guarded(Uptime(rawValue: 0)))
         let (one, other) = (try store.open { uptime.withLock(\.self) }, try store.open { uptime.withLock(\.self) })
         let entry = try CacheEntry.stub("a", body: .noise(1 << 20))
         func look() {

@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test func `a file removed under a running process is created again`() async throws {
-        let uptime = Guarded<UInt64>(0)
+        let uptime = Guarded(Uptime(rawValue: 0))
         let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
         let entry = try entry("a")
         cache.store(entry)

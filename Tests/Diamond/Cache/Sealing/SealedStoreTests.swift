@@ -387,7 +387,7 @@ import Testing
     }
 
     @Test func `a sealed store whose file was removed begins again with the same secret, sealed`() async throws {
-        let uptime = Guarded<UInt64>(0)
+        let uptime = Guarded(Uptime(rawValue: 0))
         let cache = try Cache(
             temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
         for suffix in ["", "-wal", "-shm"] {

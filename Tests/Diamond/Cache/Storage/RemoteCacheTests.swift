@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `what a lookup has loaded is found although a poll is due after it`() async throws {
-        let uptime = Guarded<UInt64>(0)
+        let uptime = Guarded(Uptime(rawValue: 0))
         let first = try Cache(onServer: server.open(), seal: nil)
         let second = try Cache(
             onServer: server.open(), seal: nil, memoryCapacity: 0, clock: clock, uptime: { uptime.withLock { $0 } })

@@ -5,14 +5,14 @@ import Testing
 @testable import Diamond
 
 @Suite("The circuit in front of a server") struct StorageCircuitTests {
-    /// The milliseconds of the circuits' clock.
-    private let time = Guarded<UInt64>(0)
+    /// The time of the circuits' clock.
+    private let time = Guarded(Uptime(rawValue: 0))
 
     private func circuit(draw: Double = 0.5) -> StorageCircuit {
-        StorageCircuit(uptime: { [time] in time.withLock { $0 * 1_000_000 } }, draw: { draw })
+        StorageCircuit(uptime: { [time] in time.withLock(\.self) }, draw: { draw })
     }
 
-    private func advance(by milliseconds: UInt64) { time.withLock { $0 += milliseconds } }
+    private func advance(by milliseconds: Int64) { time.withLock { $0 += milliseconds } }
 
     @Test func `the first failure opens a circuit, and is the only one that is reported`() {
         let circuit = circuit()
@@ -38,7 +38,7 @@ import Testing
     @Test func `the delays before probes double up to five seconds, and are random from zero on`() {
         let circuit = circuit()
         _ = circuit.fail()
-        for (number, delay) in [UInt64(100), 200, 400, 800, 1600, 2500, 2500].enumerated() {
+        for (number, delay) in [Int64(100), 200, 400, 800, 1600, 2500, 2500].enumerated() {
             advance(by: delay - 1)
             #expect(circuit.admit() == .refuse)
             advance(by: 1)

@@ -295,7 +295,7 @@ import Testing
     func `an entry read into memory under another URL is invalidated by the URL that stored it`(
         seal: AESGCMSeal?
     ) async throws {
-        let uptime = Guarded<UInt64>(0)
+        let uptime = Guarded(Uptime(rawValue: 0))
         let caches = try [temporary.store, temporary.store].map {
             try Cache($0, seal: seal, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
         }

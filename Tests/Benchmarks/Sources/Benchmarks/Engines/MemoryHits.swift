@@ -107,9 +107,9 @@ private enum MemoryHits {
 
     /// A clock of which a second passes with each reading.
     private final class Clock: Sendable {
-        private let uptime = Atomic<UInt64>(0)
+        private let uptime = Atomic<Int64>(0)
 
-        func next() -> UInt64 { uptime.add(1_000_000_000, ordering: .relaxed).newValue }
+        func next() -> Uptime { Uptime(rawValue: uptime.add(1_000, ordering: .relaxed).newValue) }
     }
 
     /// An engine with the responses of all requests in memory.
