@@ -195,7 +195,7 @@ import Testing
         let place = try await PostgresCachePlace()
         _ = try await place.storage()
         _ = try await place.count("UPDATE cache_version SET number = 99 RETURNING number AS count")
-        let newer = PostgresCacheStorage(place.address, silence: .seconds(20))
+        let newer = PostgresCacheStorage(place.address, connections: 2, silence: .seconds(20))
         let error = await #expect(throws: CacheError.self) { try await newer.totals() }
         #expect(error?.code == .newerStore)
     }
@@ -234,9 +234,9 @@ final class PostgresCachePlace: CacheStorageSuite.Place {
 
     /// Returns the storage of one more process, connected, on a machine that may be busy.
     func storage(capacity: Int64 = 1 << 30) async throws -> PostgresCacheStorage {
-        let storage = PostgresCacheStorage(address, capacity: capacity, silence: .seconds(20)) { [offset] in
-            offset.withLock { $0 }
-        }
+        let storage = PostgresCacheStorage(
+            address, capacity: capacity, connections: 2, silence: .seconds(20)
+        ) { [offset] in offset.withLock { $0 } }
         _ = try await storage.totals()
         await untilTrue { storage.isConnected }
         return storage

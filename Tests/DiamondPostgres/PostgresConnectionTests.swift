@@ -1,4 +1,5 @@
 #if Postgres && canImport(CDiamondPostgres)
+import Diamond
 import DiamondPostgres
 import DiamondSQLite
 import DiamondTestSupport
@@ -61,7 +62,7 @@ import Testing
                 try connection.rows("SELECT 1").count
             }
         }
-        let unreadable = #expect(throws: PostgresError.self) { _ = try PostgresAddress("postgresql://anna:s3c%ret@/x") }
+        let unreadable = #expect(throws: RequestError.self) { _ = try PostgresAddress("postgresql://anna:s3c%ret@/x") }
         let pool = try await pool()
         defer { pool.close() }
         let refused = await #expect(throws: PostgresError.self) {

@@ -25,8 +25,7 @@ import Testing
     private func article() async throws {
         let address = try PostgresAddress("postgresql://queue@db.example.com/app?sslmode=verify-full")
         let engine = Engine(Engine.Configuration(queue: .postgres(address), cache: .postgres(address)))
-        let storage = try await PostgresReplayStorage(address)
-        let queue = ReplayQueue(storage: storage)
+        let queue = try await ReplayQueue(address)
         _ = (queue, engine)
     }
 

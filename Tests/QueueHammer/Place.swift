@@ -13,7 +13,7 @@ enum Place {
     init(_ text: String) async throws {
         #if Postgres && canImport(DiamondPostgres)
         if text.hasPrefix("postgresql://") {
-            self = .server(ReplayQueue(storage: try await PostgresReplayStorage(PostgresAddress(text))))
+            self = .server(try await ReplayQueue(PostgresAddress(text)))
             return
         }
         #endif

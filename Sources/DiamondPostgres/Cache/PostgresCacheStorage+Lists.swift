@@ -1,11 +1,11 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 
 /// Lists and counts, for tools: some read all entries.
 extension PostgresCacheStorage {
-    public func list(
+    package func list(
         _ groups: [[CacheSelection]], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
     ) async throws(CacheError) -> [CacheRecord] {
         try await ask(within: .seconds(20)) { (connection) throws(PostgresError) in
@@ -21,7 +21,7 @@ extension PostgresCacheStorage {
         }
     }
 
-    public func count(_ selections: [CacheSelection], onlyValid: Bool) async throws(CacheError) -> Int {
+    package func count(_ selections: [CacheSelection], onlyValid: Bool) async throws(CacheError) -> Int {
         try await ask(within: .seconds(20)) { (connection) throws(PostgresError) in
             let rows = try connection.rows(
                 """
@@ -37,7 +37,7 @@ extension PostgresCacheStorage {
         selections.map(\.condition.sql).reduce("false") { "\($0) OR \($1)" }
     }
 
-    public func totals() async throws(CacheError) -> CacheTotals {
+    package func totals() async throws(CacheError) -> CacheTotals {
         try await ask(within: .seconds(20)) { (connection) throws(PostgresError) in
             let row = try connection.rows(
                 """
@@ -51,7 +51,7 @@ extension PostgresCacheStorage {
         }
     }
 
-    public func setPinned(_ isPinned: Bool, for key: RequestKey) async throws(CacheError) -> Bool {
+    package func setPinned(_ isPinned: Bool, for key: RequestKey) async throws(CacheError) -> Bool {
         try await ask { (connection) throws(PostgresError) in
             try connection.rows(
                 "UPDATE cache_record SET is_pinned = \(isPinned) WHERE key = \(key.bytes) RETURNING key"

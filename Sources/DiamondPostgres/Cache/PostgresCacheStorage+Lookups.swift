@@ -1,14 +1,14 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
-public import Foundation
+package import Foundation
 
 /// Lookups. Each is one statement.
 extension PostgresCacheStorage {
     /// The most records under a request key, its index and the newest variants: each lookup reads all of them.
     static let mostRecords = 65
 
-    public func records(under key: RequestKey, bodyLimit: Int) async throws(CacheError) -> [CacheRecord] {
+    package func records(under key: RequestKey, bodyLimit: Int) async throws(CacheError) -> [CacheRecord] {
         let start = watch.withLock { $0.start }
         let records = try await ask { (connection) throws(PostgresError) in
             let rows = try connection.rows(
@@ -48,7 +48,7 @@ extension PostgresCacheStorage {
         return records
     }
 
-    public func chunks(_ numbers: Range<Int>, of record: CacheRecord) async throws(CacheError) -> [Data]? {
+    package func chunks(_ numbers: Range<Int>, of record: CacheRecord) async throws(CacheError) -> [Data]? {
         let chunks = try await ask { (connection) throws(PostgresError) in
             try connection.rows(
                 """

@@ -1,5 +1,5 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 
@@ -10,7 +10,7 @@ extension PostgresCacheStorage {
     /// The time after which the erasure of the records of a name goes on in the background.
     private static let sweepTime = Duration.seconds(1)
 
-    public func invalidate(
+    package func invalidate(
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) async throws(CacheError) -> CacheRecordCount {
         let conditions = selections.map(\.condition)
@@ -23,7 +23,7 @@ extension PostgresCacheStorage {
         return count
     }
 
-    public func erase(
+    package func erase(
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) async throws(CacheError) -> CacheRecordCount {
         let conditions = selections.map(\.condition)

@@ -1,5 +1,5 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 
 /// Expiry and eviction, in small batches, each of which is a transaction. One process of the fleet does it at a time.
@@ -46,7 +46,7 @@ extension PostgresCacheStorage {
         }
     }
 
-    public func evict(to bytes: Int64) async throws(CacheError) -> Int? {
+    package func evict(to bytes: Int64) async throws(CacheError) -> Int? {
         var left = try await size() - bytes
         var count = 0
         let clock = clock

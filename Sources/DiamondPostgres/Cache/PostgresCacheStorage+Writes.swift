@@ -1,5 +1,5 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 
@@ -8,7 +8,7 @@ extension PostgresCacheStorage {
     /// The bytes of bodies after which another transaction begins.
     private static let groupSize = 8 << 20
 
-    public func write(_ batch: CacheBatch) async throws(CacheError) -> CacheOutcome {
+    package func write(_ batch: CacheBatch) async throws(CacheError) -> CacheOutcome {
         var outcome = CacheOutcome()
         for group in batch.groups(of: Self.groupSize) { outcome.vanished += try await write(group) }
         return outcome

@@ -1,7 +1,7 @@
 #if Postgres && canImport(CDiamondPostgres)
 public import Diamond
 import DiamondSQLite
-public import Foundation
+package import Foundation
 
 /// The storage of a cache in a PostgreSQL database, which the processes of many machines share.
 ///
@@ -14,7 +14,7 @@ public import Foundation
 ///
 /// An invalidation or erasure by tag, host, identity or URL, or of everything, writes one row, however many entries it
 /// affects. See <doc:RunningAFleet>.
-public final class PostgresCacheStorage: CacheStorage {
+package final class PostgresCacheStorage: CacheStorage {
     /// The running parts.
     private struct State {
         /// Whether the tables are there.
@@ -31,7 +31,7 @@ public final class PostgresCacheStorage: CacheStorage {
     /// The most bytes of heads and bodies.
     let capacity: Int64
     let clock: PostgresClock
-    public let secret: Data
+    package let secret: Data
     /// A number that distinguishes the announcements of this process.
     let process = Int64.random(in: .min ... .max)
     private let silence: Duration
@@ -51,15 +51,10 @@ public final class PostgresCacheStorage: CacheStorage {
     ///   - capacity: the most bytes of entries, 1 GiB by default. Beyond it, those that were stored or confirmed first are
     ///     evicted. The tables take more.
     ///   - connections: the largest number of connections for the work; 4 by default. One more reads announcements.
-    public convenience init(_ address: PostgresAddress, capacity: Int64 = 1 << 30, connections: Int = 4) {
-        self.init(address, capacity: capacity, connections: connections, silence: .seconds(1))
-    }
-
-    /// - Parameters:
-    ///   - silence: the time without an answer after which announcements may have been missed.
+    ///   - silence: the time without an answer after which announcements may have been missed; a second by default.
     ///   - lead: returns the milliseconds that are added to the server's time, for tests.
     package init(
-        _ address: PostgresAddress, capacity: Int64 = 1 << 30, connections: Int = 2, silence: Duration,
+        _ address: PostgresAddress, capacity: Int64 = 1 << 30, connections: Int = 4, silence: Duration = .seconds(1),
         lead: @escaping @Sendable () -> Int64 = { 0 }
     ) {
         pool = PostgresPool(address, name: "cache", size: connections)
@@ -77,7 +72,7 @@ public final class PostgresCacheStorage: CacheStorage {
         pool.close()
     }
 
-    public var name: String { pool.address.description }
+    package var name: String { pool.address.description }
 
     // MARK: Calling the server
 
@@ -162,7 +157,7 @@ public final class PostgresCacheStorage: CacheStorage {
         }
     }
 
-    public func changes(since position: Int64?) throws(CacheError) -> CacheChanges {
+    package func changes(since position: Int64?) throws(CacheError) -> CacheChanges {
         watch.withLock { watch in
             // A process that was stopped has not lost the connection yet.
             if watch.isSilent(for: silence) { watch.disconnect() }
@@ -231,11 +226,14 @@ public final class PostgresCacheStorage: CacheStorage {
 }
 
 extension CachePlace {
-    /// The place of a cache in a PostgreSQL database: ``PostgresCacheStorage``.
+    /// The place of a cache in a PostgreSQL database, which the processes of many machines share. The tables are in its
+    /// schema `diamond`, which is created if it is missing. See <doc:RunningAFleet>.
     ///
     /// - Parameters:
-    ///   - address: the server and the database, as for ``PostgresCacheStorage/init(_:capacity:connections:)``.
-    ///   - capacity: the most bytes of entries, 1 GiB by default.
+    ///   - address: the server and the database. The user needs the right to create a schema the first time. The password
+    ///     in it, or in `PGPASSWORD`, also makes the store's secret: all processes need the same one.
+    ///   - capacity: the most bytes of entries, 1 GiB by default. Beyond it, those that were stored or confirmed first
+    ///     are evicted. The tables take more.
     public static func postgres(_ address: PostgresAddress, capacity: Int64 = 1 << 30) -> CachePlace {
         .server(address.description) { () throws(CacheError) in PostgresCacheStorage(address, capacity: capacity) }
     }
@@ -247,7 +245,7 @@ extension CacheError {
             switch error.code {
             case .unreachable, .late, .busy, .closed: .unreachable
             case .newerSchema: .newerStore
-            case .badAddress, .notPermitted: .cannotOpen
+            case .notPermitted: .cannotOpen
             case .full: .diskFull
             default: .other
             }

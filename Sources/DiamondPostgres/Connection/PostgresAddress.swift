@@ -1,5 +1,6 @@
 #if Postgres && canImport(CDiamondPostgres)
 import CDiamondPostgres
+public import Diamond
 import DiamondSQLite
 import Foundation
 
@@ -19,14 +20,14 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible, Cust
     package let parameters: [String: String]
 
     /// - Parameter text: a URL with the scheme `postgresql` or `postgres`, or keywords such as `host=db dbname=app`.
-    /// - Throws: ``PostgresError``: `badAddress` if libpq does not accept the text. The error does not contain it.
-    public init(_ text: String) throws(PostgresError) {
+    /// - Throws: `RequestError`: `malformedURL` if libpq does not accept the text. The error does not contain it.
+    public init(_ text: String) throws(RequestError) {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(text, &message) else {
             // libpq's message quotes the text, which may contain a password.
             PQfreemem(message)
-            throw PostgresError(
-                .badAddress,
+            throw RequestError(
+                .malformedURL,
                 "the address of the PostgreSQL server cannot be read: write postgresql://USER@HOST/DATABASE")
         }
         defer { PQconninfoFree(options) }

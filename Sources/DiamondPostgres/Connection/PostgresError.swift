@@ -5,44 +5,42 @@ import Foundation
 /// A failure of the PostgreSQL server or of the connection to it.
 ///
 /// Contains the SQLSTATE and the name of a violated constraint, but no values of a statement: they may be secrets.
-public struct PostgresError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct PostgresError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of a failure. Later versions may add kinds.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The name of the kind, such as `unreachable`.
-        public let description: String
+        package let description: String
 
-        /// The address cannot be read.
-        public static let badAddress = Code(description: "badAddress")
         /// The server cannot be reached, does not accept writes, or the connection was lost.
-        public static let unreachable = Code(description: "unreachable")
+        package static let unreachable = Code(description: "unreachable")
         /// The server refused the user or the password.
-        public static let notPermitted = Code(description: "notPermitted")
+        package static let notPermitted = Code(description: "notPermitted")
         /// All connections are in use, and none became free in time.
-        public static let busy = Code(description: "busy")
+        package static let busy = Code(description: "busy")
         /// The server did not answer in time.
-        public static let late = Code(description: "late")
+        package static let late = Code(description: "late")
         /// The server refused a statement.
-        public static let refused = Code(description: "refused")
+        package static let refused = Code(description: "refused")
         /// A newer version of this package wrote the tables.
-        public static let newerSchema = Code(description: "newerSchema")
+        package static let newerSchema = Code(description: "newerSchema")
         /// The database has no tables of this package.
         package static let missingSchema = Code(description: "missingSchema")
         /// The server's data is damaged, or was changed by another program.
-        public static let corrupt = Code(description: "corrupt")
+        package static let corrupt = Code(description: "corrupt")
         /// The server has no space left.
-        public static let full = Code(description: "full")
+        package static let full = Code(description: "full")
         /// The connections were closed.
-        public static let closed = Code(description: "closed")
+        package static let closed = Code(description: "closed")
     }
 
     /// The kind of failure.
-    public let code: Code
+    package let code: Code
     /// A description of the failure, in one line.
-    public let message: String
+    package let message: String
     /// The code of the SQL standard for the failure, such as `23505`; `nil` if the server reported none.
-    public let sqlState: String?
+    package let sqlState: String?
     /// Whether the transaction may have been committed, because the connection was lost while it was.
-    public internal(set) var isOutcomeUnknown = false
+    package internal(set) var isOutcomeUnknown = false
 
     package init(_ code: Code, _ message: String, sqlState: String? = nil) {
         self.code = code
@@ -50,7 +48,7 @@ public struct PostgresError: Error, Hashable, Sendable, CustomStringConvertible 
         self.sqlState = sqlState
     }
 
-    public var description: String { sqlState.map { "\(message) (SQLSTATE \($0))" } ?? message }
+    package var description: String { sqlState.map { "\(message) (SQLSTATE \($0))" } ?? message }
 
     /// Creates the error of a statement that the server refused.
     init(_ result: OpaquePointer) {

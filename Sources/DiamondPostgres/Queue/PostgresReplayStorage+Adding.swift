@@ -1,11 +1,11 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 
 /// Adding and editing jobs.
 extension PostgresReplayStorage {
-    public func enqueue(
+    package func enqueue(
         _ entry: ReplayEntry, isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)?
     ) async throws(ReplayError) -> ReplayEnqueued {
         let result: Result<ReplayEnqueued, ReplayError>
@@ -133,7 +133,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {
+    package func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.run { (connection) throws(PostgresError) in
                 // Others may draw numbers at the same moment.
@@ -148,7 +148,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
+    package func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
         let key = draft.policy.orderingKey
         return try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.run { (connection) throws(PostgresError) in
@@ -164,7 +164,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
+    package func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.write { (jobs) throws(PostgresError) in
                 let result = try Self.apply(edit, to: jobs)

@@ -1,10 +1,10 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 
 /// Claiming jobs.
 extension PostgresReplayStorage {
-    public func hasReady(in lanes: ReplaySelection.Lanes) async throws(ReplayError) -> Bool {
+    package func hasReady(in lanes: ReplaySelection.Lanes) async throws(ReplayError) -> Bool {
         guard lanes != .none else { return false }
         // A claim that may have been committed is the only one that finds its jobs.
         if lostClaims.withLock({ !$0.isEmpty }) { return true }
@@ -50,7 +50,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func nextTime() async throws(ReplayError) -> QueueTime? {
+    package func nextTime() async throws(ReplayError) -> QueueTime? {
         let start = marks.withLock { $0.usualStartOfTimes }
         return try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.run { (connection) throws(PostgresError) in
@@ -69,7 +69,7 @@ extension PostgresReplayStorage {
 
     // MARK: Claiming
 
-    public func claim(
+    package func claim(
         _ limit: Int, _ selection: ReplaySelection, by owner: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> ReplayClaims? {
         try await replaying { (storage) throws(PostgresError) in
@@ -157,7 +157,7 @@ extension PostgresReplayStorage {
         return ReplayClaims(claims, isMore: claims.isEmpty && !found.isEmpty, ends: jobs.ends)
     }
 
-    public func claimPreview(
+    package func claimPreview(
         _ limit: Int, of identities: ReplaySelection.Identities
     ) async throws(ReplayError) -> ReplayQueue.ClaimPreview {
         try await replaying { (storage) throws(PostgresError) in

@@ -1,10 +1,10 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import Foundation
 
 /// Making jobs ready before their time.
 extension PostgresReplayStorage {
-    public func retryEarly(_ retry: ReplayEarlyRetry) async throws(ReplayError) -> Bool {
+    package func retryEarly(_ retry: ReplayEarlyRetry) async throws(ReplayError) -> Bool {
         let start = try moment().time
         var isFirst = true
         while true {

@@ -1,11 +1,11 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 
 /// Actions, holds, the sign-out of identities, and maintenance.
 extension PostgresReplayStorage {
-    public func apply(
+    package func apply(
         _ action: ReplayAction, to ids: [ReplayJob.ID], isDryRun: Bool
     ) async throws(ReplayError) -> [ReplayEffect] {
         try await replaying { (storage) throws(PostgresError) in
@@ -21,7 +21,7 @@ extension PostgresReplayStorage {
 
     // MARK: Holds
 
-    public func hold(
+    package func hold(
         _ hold: ReplayHold, reason: String, isSignOut: Bool, isDryRun: Bool
     ) async throws(ReplayError) -> Int {
         try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) { (ids, jobs) throws(PostgresError) in
@@ -32,7 +32,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func release(_ hold: ReplayHold, isDryRun: Bool) async throws(ReplayError) -> Int {
+    package func release(_ hold: ReplayHold, isDryRun: Bool) async throws(ReplayError) -> Int {
         let count = try await change(hold, jobsIn: [.held], isDryRun: isDryRun) { (ids, jobs) throws(PostgresError) in
             if ids.isEmpty || isDryRun { try jobs.remove(hold) }
             return try jobs.release(ids)
@@ -74,7 +74,7 @@ extension PostgresReplayStorage {
 
     // MARK: Signing out
 
-    public func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
+    package func eraseJobs(of identity: String, discardingOpen discardsJobs: Bool) async throws(ReplayError) {
         try await erase(identity, includingOpen: discardsJobs)
         if discardsJobs { report(ReplayCommit(changesHolds: true)) }
     }
@@ -92,7 +92,7 @@ extension PostgresReplayStorage {
 
     // MARK: Maintenance
 
-    public func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
+    package func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
         try await inBatches { (jobs) throws(PostgresError) in try jobs.releaseOrphans() }
         let signedOut = try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.run { (connection) throws(PostgresError) in
@@ -141,7 +141,7 @@ extension PostgresReplayStorage {
         try? await pool.transaction { (connection) throws(PostgresError) in try PostgresJobs.sumCounts(on: connection) }
     }
 
-    public func check() async throws(ReplayError) -> [ReplayFinding] {
+    package func check() async throws(ReplayError) -> [ReplayFinding] {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.pool.transaction(within: .seconds(600)) { (connection) throws(PostgresError) in
                 try connection.run("SET LOCAL statement_timeout = '10min'")

@@ -1,11 +1,11 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 
 /// The owners that claim jobs, and the rescue of the jobs of dead ones.
 extension PostgresReplayStorage {
-    public func register(
+    package func register(
         _ owner: ReplayOwnerRecord.Program, lease: Int64
     ) async throws(ReplayError) -> ReplayOwnerRecord.ID {
         let id = try await replaying { (storage) throws(PostgresError) in
@@ -40,7 +40,7 @@ extension PostgresReplayStorage {
         return id
     }
 
-    public func renew(
+    package func renew(
         _ owner: ReplayOwnerRecord.ID, lease: Int64, isSuspended: Bool
     ) async throws(ReplayError) -> Bool {
         try await replaying { (storage) throws(PostgresError) in
@@ -56,7 +56,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func unregister(_ owner: ReplayOwnerRecord.ID) async throws(ReplayError) {
+    package func unregister(_ owner: ReplayOwnerRecord.ID) async throws(ReplayError) {
         // The lock is held until the row is removed, so that no process rescues the jobs meanwhile.
         defer { abandon(owner) }
         try await replaying { (storage) throws(PostgresError) in
@@ -66,12 +66,12 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func abandon(_ owner: ReplayOwnerRecord.ID) {
+    package func abandon(_ owner: ReplayOwnerRecord.ID) {
         sessions.withLock { $0.removeValue(forKey: owner) }?.close()
         lostClaims.withLock { $0.removeAll { $0.owner == owner } }
     }
 
-    public func owners() async throws(ReplayError) -> [ReplayOwnerRecord] {
+    package func owners() async throws(ReplayError) -> [ReplayOwnerRecord] {
         let first = try await ownerRecords()
         guard first.contains(where: { $0.hasNoSession }) else { return first.map(\.record) }
         // An owner whose session was cut, but which is alive, takes its lock again at once.
@@ -114,7 +114,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func rescue(
+    package func rescue(
         _ dead: [ReplayOwnerRecord], by owner: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> ReplayRescue {
         try await replaying { (storage) throws(PostgresError) in

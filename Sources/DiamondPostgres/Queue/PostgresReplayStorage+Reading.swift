@@ -1,14 +1,14 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
-public import Foundation
+package import Diamond
+package import Foundation
 
 /// Reading jobs, holds and answers.
 extension PostgresReplayStorage {
-    public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
+    package func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
         try jobs("id = \(id)", "id").first
     }
 
-    public func jobs(
+    package func jobs(
         _ filter: ReplayFilter, after id: ReplayJob.ID, limit: Int
     ) throws(ReplayError) -> [ReplayJob] {
         try jobs("id > \(id) AND \(filter.condition(at: clock.moment))", "id LIMIT \(limit)")
@@ -37,7 +37,7 @@ extension PostgresReplayStorage {
         """
     }
 
-    public func ids(
+    package func ids(
         _ filter: ReplayFilter, after id: ReplayJob.ID, limit: Int
     ) throws(ReplayError) -> [ReplayJob.ID] {
         let condition = filter.condition(at: clock.moment)
@@ -48,11 +48,11 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func lastID() throws(ReplayError) -> ReplayJob.ID {
+    package func lastID() throws(ReplayError) -> ReplayJob.ID {
         try number("SELECT greatest((SELECT max(id) FROM job), (SELECT max(id) FROM ended), 0) AS number")
     }
 
-    public func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
+    package func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
         Int(try number("SELECT count(*) AS number FROM every_job WHERE \(filter.condition(at: clock.moment))"))
     }
 
@@ -60,7 +60,7 @@ extension PostgresReplayStorage {
         try read { (connection) throws(PostgresError) in try connection.rows(sql).first?.int64("number") ?? 0 }
     }
 
-    public func counts() throws(ReplayError) -> [ReplayState: Int] {
+    package func counts() throws(ReplayError) -> [ReplayState: Int] {
         let rows = try read { (connection) throws(PostgresError) in
             try connection.rows(
                 """
@@ -76,7 +76,7 @@ extension PostgresReplayStorage {
         return counts
     }
 
-    public func request(of id: ReplayJob.ID) throws(ReplayError) -> Data? {
+    package func request(of id: ReplayJob.ID) throws(ReplayError) -> Data? {
         let (request, digest) = try read { (connection) throws(PostgresError) -> (Data?, Int64?) in
             let row = try connection.rows(
                 """
@@ -92,7 +92,7 @@ extension PostgresReplayStorage {
         return request
     }
 
-    public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
+    package func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
         let moment = clock.moment
         return try read { (connection) throws(PostgresError) in
             try connection.rows(
@@ -106,7 +106,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold] {
+    package func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold] {
         let moment = clock.moment
         return try read { (connection) throws(PostgresError) in
             try connection.rows("SELECT kind, name, reason, since FROM hold ORDER BY kind, name").map { row in
@@ -117,7 +117,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func history(since date: Date) throws(ReplayError) -> [ReplayQueue.HourlyCount] {
+    package func history(since date: Date) throws(ReplayError) -> [ReplayQueue.HourlyCount] {
         let moment = clock.moment
         let first = moment.time(of: date).hour
         return try read { (connection) throws(PostgresError) in
@@ -135,7 +135,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func keys(
+    package func keys(
         limit: Int, onlyBlocked: Bool, includesSignedOut: Bool
     ) throws(ReplayError) -> [ReplayQueue.OrderingKey] {
         let isSignedIn: PostgresSQL = includesSignedOut ? "TRUE" : ReplayFilter.isSignedIn
@@ -157,17 +157,17 @@ extension PostgresReplayStorage {
         return heads.map { ReplayQueue.OrderingKey(head: $0, count: counts[Data(($0.orderingKey ?? "").utf8)] ?? 1) }
     }
 
-    public func changed(since time: QueueTime) throws(ReplayError) -> [ReplayJob] {
+    package func changed(since time: QueueTime) throws(ReplayError) -> [ReplayJob] {
         try jobs("changed_at >= \(time.rawValue)", "changed_at, id")
     }
 
-    public func waiting(
+    package func waiting(
         limit: Int, of identities: ReplaySelection.Identities
     ) throws(ReplayError) -> [ReplayJob] {
         try jobs("state = 1 AND \(identities.condition)", "run_at, id LIMIT \(limit)")
     }
 
-    public func unsentCount(besides owner: ReplayOwnerRecord.ID?) throws(ReplayError) -> Int {
+    package func unsentCount(besides owner: ReplayOwnerRecord.ID?) throws(ReplayError) -> Int {
         let latest = clock.moment.time - 60_000
         return Int(
             try number(
@@ -183,7 +183,7 @@ extension PostgresReplayStorage {
 
     // MARK: Answers
 
-    public func jobsStoringAnswers(
+    package func jobsStoringAnswers(
         among ids: Set<ReplayJob.ID>?
     ) throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
         let moment = clock.moment
@@ -195,7 +195,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func answer(to id: ReplayJob.ID) throws(ReplayError) -> ReplayStoredAnswer? {
+    package func answer(to id: ReplayJob.ID) throws(ReplayError) -> ReplayStoredAnswer? {
         try read { (connection) throws(PostgresError) -> ReplayStoredAnswer? in
             let row = try connection.rows("SELECT status, content, received_at FROM answer WHERE job = \(id)").first
             guard let row else { return nil }
@@ -207,7 +207,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func consumeAnswers(
+    package func consumeAnswers(
         of ids: [ReplayJob.ID], retaining retained: Set<ReplayJob.ID>
     ) async throws(ReplayError) {
         try await replaying { (storage) throws(PostgresError) in
@@ -227,7 +227,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func assign(_ id: JSONValue, to localID: String) async throws(ReplayError) {
+    package func assign(_ id: JSONValue, to localID: String) async throws(ReplayError) {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in
                 try jobs.assign(id, to: localID)
@@ -235,7 +235,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func discardJobs(awaiting localID: String) async throws(ReplayError) {
+    package func discardJobs(awaiting localID: String) async throws(ReplayError) {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in
                 try jobs.discardJobs(awaiting: localID)
@@ -243,7 +243,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func ids(of localIDs: Set<String>) throws(ReplayError) -> [String: JSONValue] {
+    package func ids(of localIDs: Set<String>) throws(ReplayError) -> [String: JSONValue] {
         let clock = clock
         return try read { (connection) throws(PostgresError) in
             let jobs = PostgresJobs(on: connection, by: clock)

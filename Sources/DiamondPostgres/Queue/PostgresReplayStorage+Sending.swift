@@ -1,9 +1,9 @@
 #if Postgres && canImport(CDiamondPostgres)
-public import Diamond
+package import Diamond
 
 /// Beginning and finishing the attempts of jobs.
 extension PostgresReplayStorage {
-    public func begin(
+    package func begin(
         _ claim: ReplayClaim, _ start: ReplayStart, by owner: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> Bool {
         try await replaying { (storage) throws(PostgresError) in
@@ -13,7 +13,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func cancelBegin(
+    package func cancelBegin(
         _ claim: ReplayClaim, if isUnsent: @escaping @Sendable () -> Bool
     ) async throws(ReplayError) {
         try await replaying { (storage) throws(PostgresError) in
@@ -27,7 +27,7 @@ extension PostgresReplayStorage {
         }
     }
 
-    public func finish(_ claim: ReplayClaim, _ report: ReplayReport) async throws(ReplayError) -> ReplayState? {
+    package func finish(_ claim: ReplayClaim, _ report: ReplayReport) async throws(ReplayError) -> ReplayState? {
         try await replaying { (storage) throws(PostgresError) in
             try await storage.endings.call((claim, report)) { (items) throws(PostgresError) in
                 try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in try jobs.finish(items) }

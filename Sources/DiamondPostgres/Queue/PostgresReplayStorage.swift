@@ -5,12 +5,8 @@ import Foundation
 
 /// The jobs of a queue in a PostgreSQL database, which the processes of many machines share.
 ///
-/// ```swift
-/// let storage = try await PostgresReplayStorage(PostgresAddress("postgresql://queue@db.example.com/app"))
-/// ```
-///
 /// The tables are in the schema `diamond` of the database, which is created if it is missing. See <doc:RunningAFleet>.
-public final class PostgresReplayStorage: ReplayStorage {
+package final class PostgresReplayStorage: ReplayStorage {
     let pool: PostgresPool
     let clock: PostgresClock
     /// Whether the tables have to be looked at when a connection is made.
@@ -39,17 +35,10 @@ public final class PostgresReplayStorage: ReplayStorage {
     ///     that this process is alive, if it sends jobs.
     ///   - requiresServer: whether the server has to be there now; `true` by default. Otherwise this waits for it for 2
     ///     seconds. The tables are looked at when it can be reached, and calls throw `unreachable` until then.
-    /// - Throws: `ReplayError`: `newerStore` if a newer version of this package has written the tables,
-    ///   `unreachable` if the server is required, and cannot be reached for 20 seconds.
-    public convenience init(
-        _ address: PostgresAddress, connections: Int = 4, requiresServer: Bool = true
-    ) async throws(ReplayError) {
-        try await self.init(address, connections: connections, requiresServer: requiresServer, lead: { 0 })
-    }
-
-    /// - Parameters:
     ///   - create: whether the tables are created if they are missing. Otherwise, that is the error `noStore`.
     ///   - lead: returns the milliseconds that are added to the server's time, for tests.
+    /// - Throws: `ReplayError`: `newerStore` if a newer version of this package has written the tables,
+    ///   `unreachable` if the server is required, and cannot be reached for 20 seconds.
     package convenience init(
         _ address: PostgresAddress, connections: Int = 4, requiresServer: Bool = true, create: Bool = true,
         lead: @escaping @Sendable () -> Int64 = { 0 }
@@ -101,13 +90,13 @@ public final class PostgresReplayStorage: ReplayStorage {
         pool.close()
     }
 
-    public var name: String { pool.address.description }
+    package var name: String { pool.address.description }
 
     // MARK: Events
 
-    public func observe(_ report: @escaping @Sendable (ReplayCommit) -> Void) { observer.set(report) }
+    package func observe(_ report: @escaping @Sendable (ReplayCommit) -> Void) { observer.set(report) }
 
-    public func watch(_ subject: ReplayWatchSubject, _ notify: @escaping @Sendable () -> Void) -> any ReplayWatch {
+    package func watch(_ subject: ReplayWatchSubject, _ notify: @escaping @Sendable () -> Void) -> any ReplayWatch {
         watchers.add(notify, address: pool.address)
     }
 
@@ -120,7 +109,7 @@ public final class PostgresReplayStorage: ReplayStorage {
 
     // MARK: Time
 
-    public func moment() throws(ReplayError) -> ReplayMoment { clock.moment }
+    package func moment() throws(ReplayError) -> ReplayMoment { clock.moment }
 
     // MARK: Transactions
 
@@ -159,15 +148,16 @@ public final class PostgresReplayStorage: ReplayStorage {
 
     // MARK: The end
 
-    public func close(within limit: Duration) async {
+    package func close(within limit: Duration) async {
         // Later calls open connections again.
         watchers.close()
     }
 }
 
 extension QueuePlace {
-    /// The place of a queue in a PostgreSQL database: ``PostgresReplayStorage``. While the server cannot be reached,
-    /// jobs are added to a file in the engine's store, and moved when it is back. See <doc:RunningAFleet>.
+    /// The place of a queue in a PostgreSQL database, which the processes of many machines share. The tables are in its
+    /// schema `diamond`, which is created if it is missing. While the server cannot be reached, jobs are added to a file
+    /// in the engine's store, and moved when it is back. See <doc:RunningAFleet>.
     ///
     /// - Parameters:
     ///   - address: the server and the database. The user needs the right to create a schema the first time.
@@ -181,6 +171,26 @@ extension QueuePlace {
         .server(address.description, allowsClearText: allowsClearText) { () throws(ReplayError) in
             PostgresReplayStorage(withoutServer: address, connections: connections)
         }
+    }
+}
+
+extension ReplayQueue {
+    /// Opens the queue of a PostgreSQL database without an engine, for a process that adds and manages jobs, but does not
+    /// send them. Creates the tables, or brings those of an earlier version up to date.
+    ///
+    /// - Parameters:
+    ///   - address: the server and the database. The user needs the right to create a schema the first time.
+    ///   - connections: the largest number of connections for the work; 4 by default. One more watches the queue.
+    ///   - requiresServer: whether the server has to be there now; `true` by default. Otherwise this waits for it for 2
+    ///     seconds. The tables are looked at when it can be reached, and calls throw `unreachable` until then.
+    /// - Throws: `ReplayError`: `newerStore` if a newer version of this package has written the tables,
+    ///   `unreachable` if the server is required, and cannot be reached for 20 seconds.
+    public convenience init(
+        _ address: PostgresAddress, connections: Int = 4, requiresServer: Bool = true
+    ) async throws(ReplayError) {
+        let storage = try await PostgresReplayStorage(
+            address, connections: connections, requiresServer: requiresServer)
+        self.init(storage: storage)
     }
 }
 
@@ -198,7 +208,7 @@ extension ReplayError {
             case .full: .diskFull
             case .newerSchema: .newerStore
             case .missingSchema: .noStore
-            case .badAddress, .notPermitted: .cannotOpen
+            case .notPermitted: .cannotOpen
             case .corrupt: .corrupt
             case .closed: .closed
             default: error.isConflict ? .busy : .other

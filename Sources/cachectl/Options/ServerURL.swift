@@ -72,7 +72,7 @@ struct ServerURL {
 
     #if Postgres && canImport(CDiamondPostgres)
     private func postgres() throws -> PostgresAddress {
-        do throws(PostgresError) { return try PostgresAddress(text) } catch {
+        do throws(RequestError) { return try PostgresAddress(text) } catch {
             throw Failure.report(Failure.usage, error.message)
         }
     }
