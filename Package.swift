@@ -14,7 +14,7 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
-/// The dependencies of ValkeyStorage: the connection to a server. async-http-client depends on the same packages.
+/// The dependencies of DiamondValkey: the connection to a server. async-http-client depends on the same packages.
 let valkey: [Target.Dependency] = [
     ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["Valkey"])) }
@@ -100,7 +100,7 @@ let package = Package(
             name: "Macros", description: "@Modeled, which writes the properties of a model class, with swift-syntax."),
         .trait(
             name: "Valkey",
-            description: "ValkeyStorage, the cache of many machines on Valkey or Redis, over swift-nio."),
+            description: "DiamondValkey: the cache of many machines, on Valkey or Redis, over swift-nio."),
         .trait(
             name: "Tools",
             description: "The commands of cachectl and the sample API, with an argument parser and a server."),

@@ -1,20 +1,20 @@
 #if Valkey
-public import Diamond
+package import Diamond
 import NIOCore
 
 /// Leases. They go over the connection that tracks: when one has ended, the changes before its end are known.
 extension ValkeyStorage: LeasingCacheStorage {
-    public func take(_ lease: CacheLease, for time: Duration) async throws(CacheError) -> Bool {
+    package func take(_ lease: CacheLease, for time: Duration) async throws(CacheError) -> Bool {
         try await run(ValkeyScripts.take, lease, arguments: [String(time.wholeMilliseconds)]) != .null
     }
 
-    public func isTaken(_ lease: CacheLease) async throws(CacheError) -> Bool {
+    package func isTaken(_ lease: CacheLease) async throws(CacheError) -> Bool {
         let name = keys.lease(lease)
         let values = try await ask { () throws(ValkeyError) in try await wire.values(of: [name], isTracked: true) }
         return values != [nil]
     }
 
-    public func end(_ lease: CacheLease) async throws(CacheError) {
+    package func end(_ lease: CacheLease) async throws(CacheError) {
         _ = try await run(ValkeyScripts.end, lease)
     }
 

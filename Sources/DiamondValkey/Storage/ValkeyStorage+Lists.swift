@@ -1,10 +1,10 @@
 #if Valkey
-public import Diamond
+package import Diamond
 import Foundation
 
 /// Lists and counts, for tools: each reads all entries of the server.
 extension ValkeyStorage {
-    public func list(
+    package func list(
         _ groups: [[CacheSelection]], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
     ) async throws(CacheError) -> [CacheRecord] {
         var page: [CacheRecord] = []
@@ -18,7 +18,7 @@ extension ValkeyStorage {
         return Array(page.sorted(by: order).prefix(limit))
     }
 
-    public func count(_ selections: [CacheSelection], onlyValid: Bool) async throws(CacheError) -> Int {
+    package func count(_ selections: [CacheSelection], onlyValid: Bool) async throws(CacheError) -> Int {
         var count = 0
         try await forEachRecord { record in
             guard record.isResponse, !(onlyValid && record.isStale) else { return }
@@ -27,7 +27,7 @@ extension ValkeyStorage {
         return count
     }
 
-    public func totals() async throws(CacheError) -> CacheTotals {
+    package func totals() async throws(CacheError) -> CacheTotals {
         var totals = CacheTotals()
         try await forEachRecord { record in
             if record.isResponse { totals.entries += 1 }

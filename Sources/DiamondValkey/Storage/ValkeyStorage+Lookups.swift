@@ -1,12 +1,12 @@
 #if Valkey
-public import Diamond
+package import Diamond
 import DiamondSQLite
-public import Foundation
+package import Foundation
 import NIOCore
 
 /// Lookups.
 extension ValkeyStorage {
-    public func records(under key: RequestKey, bodyLimit: Int) async throws(CacheError) -> [CacheRecord] {
+    package func records(under key: RequestKey, bodyLimit: Int) async throws(CacheError) -> [CacheRecord] {
         if let records = try await stored(under: key, bodyLimit: bodyLimit) { return records }
         // A variant is found under the key of its request.
         guard let owner = try await owners(of: [key], isLookup: true).first, owner != key else { return [] }
@@ -25,7 +25,7 @@ extension ValkeyStorage {
         return try await withBodies(records, limit: bodyLimit)
     }
 
-    public func chunks(_ numbers: Range<Int>, of record: CacheRecord) async throws(CacheError) -> [Data]? {
+    package func chunks(_ numbers: Range<Int>, of record: CacheRecord) async throws(CacheError) -> [Data]? {
         if ValkeyRow.hasBody(record) {
             let records = try await records(under: record.requestKey, bodyLimit: 0)
             guard let same = records.first(where: { $0.key == record.key && $0.bodyID == record.bodyID }),

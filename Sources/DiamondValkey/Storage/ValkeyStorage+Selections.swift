@@ -1,5 +1,5 @@
 #if Valkey
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 import NIOCore
@@ -9,7 +9,7 @@ extension ValkeyStorage {
     /// A change of selected records.
     enum Change: String { case mark, erase, count }
 
-    public func invalidate(
+    package func invalidate(
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) async throws(CacheError) -> CacheRecordCount {
         // Records that are stale by a stamp are not told from others.
@@ -18,7 +18,7 @@ extension ValkeyStorage {
         return count
     }
 
-    public func erase(
+    package func erase(
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) async throws(CacheError) -> CacheRecordCount {
         try await change(.erase, selections, announcing: names)

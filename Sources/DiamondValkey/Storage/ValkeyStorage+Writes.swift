@@ -1,5 +1,5 @@
 #if Valkey
-public import Diamond
+package import Diamond
 import DiamondSQLite
 import Foundation
 import NIOCore
@@ -11,7 +11,7 @@ extension ValkeyStorage {
     /// The most fields of a hash, about as many as variants of a request: each lookup reads all of them.
     static let mostFields = 64
 
-    public func write(_ batch: CacheBatch) async throws(CacheError) -> CacheOutcome {
+    package func write(_ batch: CacheBatch) async throws(CacheError) -> CacheOutcome {
         var outcome = CacheOutcome()
         for group in batch.groups() { outcome.vanished += try await write(group) }
         return outcome

@@ -1,7 +1,7 @@
 #if Valkey
 public import Diamond
 import DiamondSQLite
-public import Foundation
+package import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -17,13 +17,13 @@ import Synchronization
 ///
 /// An invalidation or erasure by tag, host, identity or URL, or of everything, writes one value, however many entries it
 /// affects. The bytes of erased entries are removed afterwards, before the call returns.
-public final class ValkeyStorage: CacheStorage {
+package final class ValkeyStorage: CacheStorage {
     let wire: any ValkeyWire
     let keys: ValkeyKeys
     let watch = Guarded(ValkeyWatch())
     let timing: ValkeyTiming
-    public let name: String
-    public let secret: Data
+    package let name: String
+    package let secret: Data
     /// A number that distinguishes the announcements of this process.
     let instance = UInt64.random(in: 0 ... .max)
 
@@ -34,12 +34,9 @@ public final class ValkeyStorage: CacheStorage {
 
     /// Connects to a server in the background.
     ///
-    /// - Parameter url: `valkey://user:password@host:6379/0?prefix=app`. The schemes `valkeys` and `rediss` use TLS,
-    ///   `valkey+unix:///path` a Unix socket, and `redis` is the same as `valkey`. `prefix` begins every key; `ca` is the
-    ///   path of a file with the certificates that sign the server's. The password also makes the store's secret: all
-    ///   processes need the same one.
+    /// - Parameter url: the URL of the server, as for ``CachePlace/valkey(_:)``.
     /// - Throws: `cannotOpen` if it is no such URL. The message does not contain it.
-    public convenience init(_ url: String) throws(CacheError) {
+    package convenience init(_ url: String) throws(CacheError) {
         do throws(ValkeyError) {
             try self.init(ValkeyAddress(url))
         } catch {
@@ -116,7 +113,7 @@ public final class ValkeyStorage: CacheStorage {
         }
     }
 
-    public func changes(since position: Int64?) throws(CacheError) -> CacheChanges {
+    package func changes(since position: Int64?) throws(CacheError) -> CacheChanges {
         // A process that was stopped has not closed the connection yet.
         let isSilent = wire.silence.map { $0 >= timing.silence } ?? true
         return watch.withLock { watch in
@@ -127,9 +124,15 @@ public final class ValkeyStorage: CacheStorage {
 }
 
 extension CachePlace {
-    /// The place of a cache on Valkey, or on Redis 6 or later: ``ValkeyStorage``.
+    /// The place of a cache on Valkey, or on Redis 6 or later: trait `Valkey`, off by default.
     ///
-    /// - Parameter url: the URL of the server, as for ``ValkeyStorage/init(_:)``.
+    /// All processes with the same URL share the entries. If the URL cannot be read, the engine has no cache.
+    /// `Engine.cacheFailure` has the reason, without the URL.
+    ///
+    /// - Parameter url: `valkey://user:password@host:6379/0?prefix=app`. The schemes `valkeys` and `rediss` use TLS,
+    ///   `valkey+unix:///path` a Unix socket, and `redis` is the same as `valkey`. `prefix` begins every key; `ca` is the
+    ///   path of a file with the certificates that sign the server's. The password also makes the store's secret: all
+    ///   processes need the same one.
     public static func valkey(_ url: String) -> CachePlace {
         let name = (try? ValkeyAddress(url))?.description ?? "valkey"
         return .server(name) { () throws(CacheError) in try ValkeyStorage(url) }

@@ -4,8 +4,8 @@
 ///
 /// ```swift
 /// extension CachePlace {
-///     public static func valkey(_ url: String) -> CachePlace {
-///         .server("valkey.example.com") { () throws(CacheError) in try ValkeyStorage(url) }
+///     public static func redis(_ host: String) -> CachePlace {
+///         .server(host) { () throws(CacheError) in try RedisStorage(host) }
 ///     }
 /// }
 /// ```
