@@ -27,7 +27,7 @@ package struct ReplayInspection: Sendable {
     /// Verifies a queue on a server.
     package init(of queue: ReplayQueue) async throws(ReplayError) {
         jobs = try queue.counts().values.reduce(0, +)
-        findings = try await queue.storage.check()
+        findings = try await queue.storage.inspection.check()
     }
 
     private init(_ connection: borrowing SQLiteConnection) throws(SQLiteError) {

@@ -6,7 +6,7 @@ import Foundation
 /// The jobs of a queue in a PostgreSQL database, which the processes of many machines share.
 ///
 /// The tables are in the schema `diamond` of the database, which is created if it is missing. See <doc:RunningAFleet>.
-package final class PostgresReplayStorage: ReplayStorage {
+package final class PostgresReplayStorage: ReplayStorageInspection {
     let pool: PostgresPool
     let clock: PostgresClock
     /// Whether the tables have to be looked at when a connection is made.

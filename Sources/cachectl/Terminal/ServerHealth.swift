@@ -36,7 +36,7 @@ struct ServerHealth {
             lines = ["queue     \(storage.name)", "jobs      \(counts.text)", "senders   \(senders)"]
             if unsent > 0 { lines.append("unsent    \(unsent), which no process sends now: run a program that does") }
             lines += holds.map(\.line)
-            problems = try await storage.check().map { finding in
+            problems = try await storage.inspection.check().map { finding in
                 let what = finding.id.map { "job \($0) of the queue is damaged: \(finding.what)" }
                 return .init(what: what ?? "the queue: \(finding.what)", remedy: "'cachectl verify' lists all damage")
             }

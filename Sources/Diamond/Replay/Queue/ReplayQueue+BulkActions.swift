@@ -97,15 +97,15 @@ extension ReplayQueue {
     // MARK: Dry runs
 
     /// The effects that a claim would have.
-    public struct ClaimPreview: Hashable, Sendable {
+    package struct ClaimPreview: Hashable, Sendable {
         /// The transitions, in the order of the claim.
-        public var transitions: [ReplayTransition]
+        package var transitions: [ReplayTransition]
         /// The number of jobs that would still be ready: earlier jobs of their ordering keys come first, the limit is
         /// reached, or the queue is held.
-        public var remaining: Int
+        package var remaining: Int
 
         /// Creates a preview.
-        public init(transitions: [ReplayTransition], remaining: Int) {
+        package init(transitions: [ReplayTransition], remaining: Int) {
             self.transitions = transitions
             self.remaining = remaining
         }
@@ -120,7 +120,7 @@ extension ReplayQueue {
         limit: Int,
         of identities: ReplaySelection.Identities = .all
     ) async throws(ReplayError) -> ClaimPreview {
-        try await storage.claimPreview(limit, of: identities)
+        try await storage.inspection.claimPreview(limit, of: identities)
     }
 
     /// Returns the jobs that wait for their time, the earliest first.

@@ -74,16 +74,16 @@ extension ReplayQueue {
     }
 
     /// The number of transitions of one kind in one hour.
-    public struct HourlyCount: Hashable, Sendable {
+    package struct HourlyCount: Hashable, Sendable {
         /// The start of the hour.
-        public let hour: Date
+        package let hour: Date
         /// The name of the ``ReplayTransition/Verb``.
-        public let verb: String
+        package let verb: String
         /// The number of transitions.
-        public let count: Int
+        package let count: Int
 
         /// Creates a count.
-        public init(hour: Date, verb: String, count: Int) {
+        package init(hour: Date, verb: String, count: Int) {
             self.hour = hour
             self.verb = verb
             self.count = count
@@ -93,7 +93,7 @@ extension ReplayQueue {
     /// Returns the count of each verb in each hour since a date, the oldest first. Hours without transitions are left
     /// out. The queue stores the last 9,600 hours, which is 400 days.
     package func history(since date: Date) throws(ReplayError) -> [HourlyCount] {
-        try storage.history(since: date)
+        try storage.inspection.history(since: date)
     }
 
     /// Waits until a job is done, dead or in review, in this process or another.

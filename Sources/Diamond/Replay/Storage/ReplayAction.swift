@@ -27,14 +27,14 @@ public enum ReplayEffect: Hashable, Sendable {
 }
 
 /// A damaged part of a queue, or a contradiction in it.
-public struct ReplayFinding: Hashable, Sendable {
+package struct ReplayFinding: Hashable, Sendable {
     /// The damaged job; `nil` if it is not about one job.
-    public var id: ReplayJob.ID?
+    package var id: ReplayJob.ID?
     /// The damage, in a few words.
-    public var what: String
+    package var what: String
 
     /// Creates a finding.
-    public init(id: ReplayJob.ID? = nil, what: String) {
+    package init(id: ReplayJob.ID? = nil, what: String) {
         self.id = id
         self.what = what
     }

@@ -230,13 +230,6 @@ public protocol ReplayStorage: AnyObject, Sendable {
     /// canceled. Called once an hour by each process that sends jobs.
     func maintain(_ retention: ReplayRetention) async throws(ReplayError)
 
-    /// Returns the effects that a claim would have now, and changes nothing.
-    func claimPreview(_ limit: Int, of identities: ReplaySelection.Identities) async throws(ReplayError)
-        -> ReplayQueue.ClaimPreview
-
-    /// Returns the damage of jobs, and contradictions between records. Reads all jobs.
-    func check() async throws(ReplayError) -> [ReplayFinding]
-
     // MARK: Reading
 
     /// Returns a job in its current state; `nil` if there is none.
@@ -267,9 +260,6 @@ public protocol ReplayStorage: AnyObject, Sendable {
 
     /// Returns the holds that are in effect.
     func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold]
-
-    /// Returns the count of each verb in each hour since a date, the oldest first.
-    func history(since date: Date) throws(ReplayError) -> [ReplayQueue.HourlyCount]
 
     /// Returns ordering keys with open jobs.
     ///

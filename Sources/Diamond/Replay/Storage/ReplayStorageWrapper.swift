@@ -93,12 +93,6 @@ extension ReplayStorageWrapper {
         try await base.maintain(retention)
     }
 
-    package func claimPreview(
-        _ limit: Int, of identities: ReplaySelection.Identities
-    ) async throws(ReplayError) -> ReplayQueue.ClaimPreview { try await base.claimPreview(limit, of: identities) }
-
-    package func check() async throws(ReplayError) -> [ReplayFinding] { try await base.check() }
-
     package func jobs(
         _ filter: ReplayFilter, after id: ReplayJob.ID, limit: Int
     ) throws(ReplayError) -> [ReplayJob] { try base.jobs(filter, after: id, limit: limit) }
@@ -114,10 +108,6 @@ extension ReplayStorageWrapper {
     package func counts() throws(ReplayError) -> [ReplayState: Int] { try base.counts() }
 
     package func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold] { try base.holds() }
-
-    package func history(since date: Date) throws(ReplayError) -> [ReplayQueue.HourlyCount] {
-        try base.history(since: date)
-    }
 
     package func keys(
         limit: Int, onlyBlocked: Bool, includesSignedOut: Bool

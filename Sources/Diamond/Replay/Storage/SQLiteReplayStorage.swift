@@ -7,7 +7,7 @@ import Foundation
 ///
 /// Concurrent changes are committed together, each by `fsync`. A damaged file is refused and left as it is: its jobs
 /// may exist nowhere else.
-final class SQLiteReplayStorage: ReplayStorage {
+final class SQLiteReplayStorage: ReplayStorageInspection {
     let store: Store
     let database: SQLiteDatabase
     let clock: ReplayClock
