@@ -11,25 +11,25 @@ public struct ReplayDraft: Hashable, Sendable {
     /// The URL for display, with secrets masked.
     public let url: String
     /// The URL's host, in lower case, with its port if the URL names one.
-    public let host: String
+    let host: String
     /// The identity on whose behalf the request is sent; `nil` for none.
     public let identity: String?
     /// The name of the request's lane.
     public let lane: String
     /// The request's tags, sorted.
-    public let tags: [String]
+    let tags: [String]
     /// The policy, whose values the row takes.
     public package(set) var policy: ReplayPolicy
     /// Whether the request's method is idempotent.
-    public let isIdempotent: Bool
+    package let isIdempotent: Bool
     /// The `Idempotency-Key` sent with every attempt; `nil` for none.
-    public let idempotencyKey: String?
+    let idempotencyKey: String?
     /// The reason why the job itself is held from the start; `nil` if it is not held.
-    public var heldReason: ReplayReason? { !policy.awaits.isEmpty ? .awaitingID : isHeld ? .held : nil }
+    var heldReason: ReplayReason? { !policy.awaits.isEmpty ? .awaitingID : isHeld ? .held : nil }
     /// The name of the typed call.
     var kind: String? { policy.kind }
     /// The JSON of the typed call; `nil` if it is not stored.
-    public var call: String? { policy.call }
+    var call: String? { policy.call }
     /// Whether the answer to the job, or its failure, is stored until it is consumed.
     public var storesAnswer: Bool { policy.storesAnswer }
     /// The local ids of objects whose ids the request needs. The job is held until they are known.
@@ -37,7 +37,7 @@ public struct ReplayDraft: Hashable, Sendable {
     /// The local id of the object that the request creates; `nil` for none.
     public var createdID: String? { policy.creates?.localID }
     /// The earliest time at which the job is sent; `nil` for now.
-    public internal(set) var runAt: QueueTime?
+    var runAt: QueueTime?
     /// The time of expiry, if another queue has set it already; `nil` for the time that the policy sets.
     var expiresAt: QueueTime?
     /// Whether the job itself is held from the start.
@@ -140,7 +140,7 @@ public struct ReplayDraft: Hashable, Sendable {
     }
 
     /// Returns the time of expiry; `nil` for none.
-    public func expiry(at now: QueueTime) -> QueueTime? { (expiresAt ?? policy.expiry.map { now + $0 })?.bounded }
+    func expiry(at now: QueueTime) -> QueueTime? { (expiresAt ?? policy.expiry.map { now + $0 })?.bounded }
 
     // MARK: Secrets
 

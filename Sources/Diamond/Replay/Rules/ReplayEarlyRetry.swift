@@ -14,7 +14,7 @@ public enum ReplayEarlyRetry: Hashable, Sendable {
     private static let pause: Int64 = 60_000
 
     /// The codes of last failures after which jobs are sent early, as `ConnectionError` writes them; `nil` for all.
-    public var codes: Set<String>? {
+    var codes: Set<String>? {
         switch self {
         // A broken connection says nothing about this machine's network.
         case .networkReturned: ["cannotConnect"]

@@ -17,9 +17,9 @@ public enum ReplayOutcome: Hashable, Sendable {
     /// The error that interrupted the body of an answer.
     public struct BodyFailure: Hashable, Sendable {
         /// A short code, such as that of an error.
-        public var code: String
+        var code: String
         /// A description in one line, without secrets.
-        public var message: String
+        var message: String
     }
 
     /// The meaning of a failure for the next attempt.
@@ -65,7 +65,7 @@ public enum ReplayOutcome: Hashable, Sendable {
     }
 
     /// The failure for the job's history; `nil` if the attempt succeeded.
-    public var failure: (code: String, message: String)? {
+    var failure: (code: String, message: String)? {
         switch self {
         case .answered(let status, _, _, _, let bodyFailure):
             let isGood = (200..<400).contains(status)

@@ -24,7 +24,7 @@ extension ReplayRow {
 
     /// Ends a job without success as done, because its caller has the final answer or error, and decides. In strict
     /// order it stays dead: the later jobs wait until a person decides.
-    public mutating func endAsDelivered() {
+    mutating func endAsDelivered() {
         guard state == .dead, !isStrict, [.refused, .unsendable, .attemptsUsed].contains(reason) else { return }
         state = .done
     }
@@ -38,14 +38,14 @@ extension ReplayRow {
     }
 
     /// An earlier exchange of the job with an unknown outcome, after which its owner sends the request again.
-    public struct EarlierExchange: Hashable, Sendable {
+    struct EarlierExchange: Hashable, Sendable {
         /// The time at which the exchange began.
-        public var sentAt: QueueTime
+        var sentAt: QueueTime
         /// Whether the app guarantees that the request acts once, however often it arrives.
-        public var isHarmless: Bool
+        var isHarmless: Bool
         /// Whether a pause has interrupted the exchange. It is `false` if another attempt of the same run, or a
         /// redirect, follows.
-        public var isPaused: Bool
+        var isPaused: Bool
 
         /// Returns the reason why the request must not be sent again; `nil` if it may.
         ///
@@ -78,7 +78,7 @@ extension ReplayRow {
     }
 
     /// Puts a job in review that was sent before, though its row does not say so.
-    public mutating func endAsSentBefore(at now: QueueTime) {
+    mutating func endAsSentBefore(at now: QueueTime) {
         unknownSince = unknownSince ?? now
         review(.outcomeUnknown)
     }

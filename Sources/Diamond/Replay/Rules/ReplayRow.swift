@@ -101,14 +101,14 @@ public struct ReplayRow: Hashable, Sendable {
     static let sensible: ClosedRange<Int64> = -(1 << 53)...1 << 53
 
     /// Gives the job a new token. An owner with an older token has lost the job.
-    public mutating func renewToken() { token = min(token + 1, Self.sensible.upperBound) }
+    mutating func renewToken() { token = min(token + 1, Self.sensible.upperBound) }
 
     /// Whether a server may know the request. If so, the request is not changed: the server would take the change for a
     /// repetition.
     public var mayBeKnown: Bool { unknownSince != nil || serverMayHaveActed }
 
     /// Whether a second request could do harm, and no idempotency key prevents it.
-    public var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
+    var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
 
     /// Whether the job waits for the ids of objects that other jobs create.
     public var awaitsIDs: Bool { state == .held && (reason == .awaitingID || reason == .creationFailed) }

@@ -78,12 +78,15 @@ public struct ReplaySelection: Hashable, Sendable {
 /// The start of an attempt.
 public struct ReplayStart: Hashable, Sendable {
     /// The earlier exchange that may have been processed, if the job continues after one; `nil` for none.
-    public var earlier: ReplayRow.EarlierExchange?
+    var earlier: ReplayRow.EarlierExchange?
     /// Whether the exchange continues one that was sent. Then no hold and no expiry ends it.
     public var isUnderWay: Bool
 
     /// Creates a start, of a first exchange by default.
-    public init(after earlier: ReplayRow.EarlierExchange? = nil, isUnderWay: Bool = false) {
+    public init(isUnderWay: Bool = false) { self.init(after: nil, isUnderWay: isUnderWay) }
+
+    /// Creates a start after an earlier exchange; `nil` for none.
+    init(after earlier: ReplayRow.EarlierExchange?, isUnderWay: Bool = false) {
         self.earlier = earlier
         self.isUnderWay = isUnderWay
     }
@@ -92,15 +95,15 @@ public struct ReplayStart: Hashable, Sendable {
 /// The result of sending a job, for its row.
 public struct ReplayReport: Sendable {
     /// The outcome of the attempt.
-    public let outcome: ReplayOutcome
+    let outcome: ReplayOutcome
     /// The answer to store if it ends the job; `nil` for none.
     public let answer: ReplayAnswer?
     /// The start of the first exchange that may have been processed with an unknown outcome; `nil` for none.
-    public let unknownSince: QueueTime?
+    let unknownSince: QueueTime?
     /// A random number from 0 up to 1, for the wait.
-    public let draw: Double
+    let draw: Double
     /// Returns whether a caller gets the outcome, even if it ends the job without success. Called in the transaction.
-    public let isDelivered: @Sendable () -> Bool
+    let isDelivered: @Sendable () -> Bool
 
     /// Creates a report.
     public init(

@@ -192,7 +192,7 @@ extension ReplayTable {
 
 extension ReplayDraft {
     /// The lifetime of the idempotency key, in milliseconds; `nil` if no key is sent.
-    public var keyLifetime: Int64? {
+    var keyLifetime: Int64? {
         idempotencyKey == nil ? nil : policy.keyLifetime?.milliseconds
     }
 
