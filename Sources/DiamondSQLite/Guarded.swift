@@ -67,7 +67,7 @@ public struct Guarded<State>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the state. Returns `nil`, without waiting, if the lock is held.
-    @inlinable public func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
+    func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
         storage.withUnsafeMutablePointers { (lock, state) in
             #if canImport(Darwin)
             guard os_unfair_lock_trylock(lock) else { return nil }

@@ -162,17 +162,17 @@ extension ReplayEffect {
 
 extension ReplayError {
     /// The error for a job that does not exist.
-    public static func noJob(_ id: ReplayJob.ID) -> ReplayError {
+    package static func noJob(_ id: ReplayJob.ID) -> ReplayError {
         ReplayError(.noJob, "there is no job \(id): it may have been deleted after its end, see the list of jobs")
     }
 
     /// The error for a job whose unique name another job has taken.
-    public static func notUnique(_ id: ReplayJob.ID) -> ReplayError {
+    package static func notUnique(_ id: ReplayJob.ID) -> ReplayError {
         ReplayError(.notUnique, "another job has the unique name of job \(id) now: discard one of them")
     }
 
     /// The error for a job whose stored data is not what was written.
-    public static func damaged(_ id: ReplayJob.ID) -> ReplayError {
+    package static func damaged(_ id: ReplayJob.ID) -> ReplayError {
         ReplayError(
             .wrongState, "job \(id) is damaged on disk, and is not sent: discard it, and add its request again")
     }

@@ -1,8 +1,7 @@
 import DiamondSQLite
 public import Foundation
 
-/// A sender of a queue's jobs. It sends up to ``width`` jobs at a time, and the jobs of one ordering key one after
-/// another.
+/// A sender of a queue's jobs. It sends several jobs at a time, and the jobs of one ordering key one after another.
 ///
 /// ```swift
 /// let replayer = try engine.replayer()
@@ -31,7 +30,7 @@ public final class Replayer: Sendable {
     package typealias Send = @Sendable (JobAttempt) async -> JobResult
 
     /// The maximum number of jobs being sent at the same time.
-    public let width: Int
+    let width: Int
     let queue: ReplayQueue
     let reachability: any Reachability
     /// Reports the origins that have answered requests of any kind; `nil` if none is reported.
