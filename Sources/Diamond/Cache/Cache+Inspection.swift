@@ -179,8 +179,8 @@ extension Cache {
         try storage.totals()
     }
 
-    /// Returns the counts of every hour of the last days, over all processes of the store, the oldest first. The counts
-    /// of this process since its last write are among them after ``flush()``.
+    /// Returns the counts of every hour of the last days, over all processes of the store, the oldest first; none if
+    /// the cache is on a server. The counts of this process since its last write are among them after ``flush()``.
     ///
     /// - Parameter days: the number of days, 30 by default, 400 at most. The store keeps the last 9,600 hours in which
     ///   something happened.

@@ -177,10 +177,6 @@ extension Cache {
         }
     }
 
-    /// Erases one entry; `false` if there was none.
-    @discardableResult
-    public func purge(_ key: RequestKey) async throws(CacheError) -> Bool { try await purge(.key(key)) > 0 }
-
     /// Returns the number of responses in a selection.
     ///
     /// - Parameter onlyValid: whether to leave out the entries that are marked stale. The result is then the number

@@ -33,9 +33,9 @@ public final class Cache: Sendable {
     package let rules: KeyRules
 
     /// The default capacity of the memory tier in bytes: 32 MiB.
-    public static let defaultMemoryCapacity = 32 << 20
+    package static let defaultMemoryCapacity = 32 << 20
     /// The default capacity of the disk tier in bytes: 256 MiB.
-    public static let defaultDiskCapacity: Int64 = 256 << 20
+    package static let defaultDiskCapacity: Int64 = 256 << 20
 
     /// Opens the cache of a store.
     ///

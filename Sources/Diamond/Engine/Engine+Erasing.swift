@@ -31,8 +31,7 @@ extension Engine {
         }
     }
 
-    /// Erases the stored entries of a selection (``Cache/purge(_:)-(CacheSelection)``). Observed queries among them are
-    /// fetched again.
+    /// Erases the stored entries of a selection (``Cache/purge(_:)``). Observed queries among them are fetched again.
     ///
     /// ```swift
     /// try await engine.purge(.host("api.example.com"))
@@ -91,8 +90,8 @@ extension Engine {
     ///     sent, except those that are being sent already. Nothing has to be released after the next login. Default:
     ///     `false`.
     /// - Returns: the number of entries that were erased.
-    /// - Throws: the error of ``Cache/purge(_:)-(CacheSelection)``; ``cacheFailure`` if the store could not be opened,
-    ///   so that its entries stay; the failure of the queue, after the entries were erased. The observers get it, too.
+    /// - Throws: the error of ``Cache/purge(_:)``; ``cacheFailure`` if the store could not be opened, so that its
+    ///   entries stay; the failure of the queue, after the entries were erased. The observers get it, too.
     @discardableResult
     @concurrent
     public func forget(identity: String, discardingJobs discardsJobs: Bool = false) async throws(CacheError) -> Int {

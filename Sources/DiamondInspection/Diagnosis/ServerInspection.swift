@@ -41,7 +41,7 @@ package struct ServerInspection: CacheInspecting {
     package func repair(_ cache: Cache) async throws(CacheError) -> [CacheRepair] {
         var repairs: [CacheRepair] = []
         for finding in findings {
-            let isDropped = if let key = finding.key { try await cache.purge(key) } else { false }
+            let isDropped = if let key = finding.key { try await cache.purge(.key(key)) > 0 } else { false }
             repairs.append(CacheRepair(finding: finding, action: isDropped ? "dropped" : nil))
         }
         return repairs

@@ -72,7 +72,7 @@ struct List: ParsableCommand {
         listings = Array(listings.prefix(limit.count))
         show(zip(listings, urls).map { EntryRow($0, url: $1, cursor: CacheCursor(after: $0, by: by), now: now) })
         if isMore, !store.json, let last = listings.last {
-            Output.note("there is more: --after \(CacheCursor(after: last, by: by))")
+            Output.note("there is more: --after \(CacheCursor(after: last, by: by).text)")
         }
         if listings.contains(where: \.isLocked) { try store.refuseLockedEntries(in: cache) }
     }
@@ -138,7 +138,7 @@ struct EntryRow {
         [
             "key": key, "method": listing.method, "status": listing.status, "url": url, "bytes": listing.bodySize,
             "storedAt": storedAt, "age": milliseconds / 1000, "fresh": rest.map { $0 / 1000 }, "pinned": isPinned,
-            "cursor": cursor?.description, "partial": listing.isPartial ? true : nil,
+            "cursor": cursor?.text, "partial": listing.isPartial ? true : nil,
         ]
     }
 

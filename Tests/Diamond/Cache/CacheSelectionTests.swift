@@ -192,7 +192,7 @@ import Testing
         let (first, entries) = try await filled()
         let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
         for entry in entries { #expect(second.find(entry.key, request: entry.request) == entry.stored) }
-        try await first.purge(entries[0].key)
+        try await first.purge(.key(entries[0].key))
         try await first.invalidate(.identity("anna"))
         var newer = entries[2]
         newer.stored.body = Data("newer".utf8)
@@ -217,7 +217,7 @@ import Testing
             uptime.withLock { $0 += 10_000 }
             for entry in entries { #expect(second.findInMemory(entry.key, request: entry.request) == entry.stored) }
         }
-        try await first.purge(entries[0].key)
+        try await first.purge(.key(entries[0].key))
         var newer = entries[1]
         newer.stored.body = Data("newer".utf8)
         newer.stored.storedAt += 1
@@ -252,7 +252,7 @@ import Testing
         func run(on cache: Cache, _ entry: CacheEntry) async throws {
             switch self {
             case .purge: try await cache.purge()
-            case .purgeKey: try await cache.purge(entry.key)
+            case .purgeKey: try await cache.purge(.key(entry.key))
             case .purgeWhere: try await cache.purge { $0.url == entry.url }
             case .forget: try await cache.purge(.identity("anna"))
             case .forgetKey: cache.forget(entry.key)
@@ -398,7 +398,7 @@ import Testing
         cache.store(entry)
         await cache.flush()
         #expect(try temporary.bytes().firstRange(of: marker) != nil)
-        try await cache.purge(entry.key)
+        try await cache.purge(.key(entry.key))
         #expect(try temporary.bytes().firstRange(of: marker) == nil)
     }
 

@@ -35,7 +35,7 @@ import Testing
         ("its identity", invalidating(.identity("anna"))), ("all", invalidating(.all)),
         ("its key", { engine, key in try await engine.cache?.invalidate(.key(key)) }),
         ("its request", { engine, _ in try await engine.invalidate(request) }),
-        ("its key, erased", { engine, key in try await engine.cache?.purge(key) }),
+        ("its key, erased", { engine, key in try await engine.cache?.purge(.key(key)) }),
         ("all, erased", { engine, _ in try await engine.cache?.purge() }),
     ]
 
@@ -120,7 +120,7 @@ import Testing
 
     /// Ways to erase an entry.
     static let erasures: [(String, Change)] = [
-        ("its key", { engine, key in try await engine.cache?.purge(key) }),
+        ("its key", { engine, key in try await engine.cache?.purge(.key(key)) }),
         ("its tag", { engine, _ in try await engine.cache?.purge(.tag("cities")) }),
         ("its request", { engine, _ in try await engine.purge(request) }),
         ("its identity", { engine, _ in try await engine.forget(identity: "anna") }),

@@ -144,7 +144,7 @@ import Testing
                 let page = try EntrySearch(FormFields(query)).run(in: cache, at: .now) { true }
                 found += page.entries.map(\.url)
                 guard let next = page.next else { break }
-                query = FormFields(query).address("", replacing: "after", with: "\(next)").dropFirst().description
+                query = FormFields(query).address("", replacing: "after", with: next.text).dropFirst().description
             }
             #expect(found.contains("http://h/1199") && Set(found).count == found.count)
             #expect(steps > most)

@@ -3,7 +3,7 @@ import Foundation
 /// A position in a list: after an entry, by the list's order. The next page begins there, however many entries were
 /// added or removed in the meantime, and is as fast as the first.
 public struct CacheCursor: Hashable, Sendable {
-    public let order: CacheOrder
+    package let order: CacheOrder
     /// The value that the entry is sorted by, if it is a number.
     public let number: Int64
     /// The URL in the order of URLs, otherwise empty.
@@ -44,8 +44,8 @@ public struct CacheCursor: Hashable, Sendable {
 }
 
 /// The text of a cursor, for a command line: base64url (RFC 4648 section 5) of the order, the numbers and the URL.
-extension CacheCursor: CustomStringConvertible {
-    public var description: String {
+extension CacheCursor {
+    package var text: String {
         Data("\(order.rawValue) \(number) \(id) \(url)".utf8).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }

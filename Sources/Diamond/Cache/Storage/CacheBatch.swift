@@ -12,9 +12,6 @@ public struct CacheBatch: Sendable {
     /// Creates a batch.
     public init(_ steps: [CacheStep]) { self.steps = steps }
 
-    /// The counts to add to those of their hours. A storage that keeps none ignores them.
-    public var counts: [CacheCounts] { usage.counts }
-
     /// The steps in groups that have one change of a key each, so that the changes of a group can be made at once.
     ///
     /// - Parameter size: the bytes of bodies after which another group begins.

@@ -8,7 +8,7 @@ public struct CacheLease: Hashable, Sendable {
     public let token: UInt64
 
     /// Creates a lease with a random token.
-    public init(on key: RequestKey, name: String) {
+    package init(on key: RequestKey, name: String) {
         self.key = key
         self.name = name
         token = UInt64.random(in: 0 ... .max)

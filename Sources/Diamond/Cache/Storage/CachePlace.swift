@@ -11,7 +11,7 @@
 /// ```
 public struct CachePlace: Sendable {
     /// The name of the server in descriptions and messages; `nil` for the store.
-    public let name: String?
+    package let name: String?
     package let open: (@Sendable () throws(CacheError) -> any CacheStorage)?
 
     /// The file `cache.sqlite` of ``Engine/Configuration/store``.

@@ -108,12 +108,6 @@ public protocol CacheStorage: Sendable {
     /// Returns the totals of the store, over all its processes.
     func totals() async throws(CacheError) -> CacheTotals
 
-    /// Returns the counts of the hours from one on, over all processes, the oldest first; none if the storage keeps
-    /// none.
-    ///
-    /// - Parameter hour: whole hours since 1970.
-    func statistics(from hour: Int64) async throws(CacheError) -> [CacheCounts]
-
     /// Evicts records down to a number of bytes: those past their ``CacheRecord/expiry`` first. Returns `nil` if the
     /// server evicts by its own rules.
     func evict(to bytes: Int64) async throws(CacheError) -> Int?
@@ -122,8 +116,6 @@ public protocol CacheStorage: Sendable {
 /// The defaults of a storage that does not keep these values.
 extension CacheStorage {
     public func setPinned(_ isPinned: Bool, for key: RequestKey) async throws(CacheError) -> Bool { false }
-
-    public func statistics(from hour: Int64) async throws(CacheError) -> [CacheCounts] { [] }
 
     public func evict(to bytes: Int64) async throws(CacheError) -> Int? { nil }
 }

@@ -19,7 +19,6 @@ protocol DirectCacheStorage: CacheStorage {
     ) throws(CacheError) -> [CacheRecord]
     func count(_ selections: [CacheSelection], onlyValid: Bool) throws(CacheError) -> Int
     func totals() throws(CacheError) -> CacheTotals
-    func statistics(from hour: Int64) throws(CacheError) -> [CacheCounts]
     func evict(to bytes: Int64) throws(CacheError) -> Int?
 
     // MARK: The writing thread
@@ -83,6 +82,12 @@ protocol DirectCacheStorage: CacheStorage {
     func listings(
         _ selections: [CacheSelection], by order: CacheOrder, after cursor: CacheCursor?, limit: Int
     ) throws(CacheError) -> [CacheListing]
+
+    /// Returns the counts of the hours from one on, over all processes, the oldest first; none if the storage keeps
+    /// none.
+    ///
+    /// - Parameter hour: whole hours since 1970.
+    func statistics(from hour: Int64) throws(CacheError) -> [CacheCounts]
 
     /// Returns the canonical form of an entry's request; `nil` if there is none, or it cannot be opened.
     func canonicalForm(of key: RequestKey) throws(CacheError) -> String?

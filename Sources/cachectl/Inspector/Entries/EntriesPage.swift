@@ -76,7 +76,7 @@ struct EntriesPage {
         hasRows = !rows.isEmpty
         if found.isTimeOver { nextName = "Search on" }
         let kept = FormFields(query.items.filter { $0.name != "purged" })
-        next = found.next.map { kept.address("/entries", replacing: "after", with: $0.description) }
+        next = found.next.map { kept.address("/entries", replacing: "after", with: $0.text) }
         summary = Self.summary(of: found)
     }
 

@@ -210,7 +210,7 @@ import Testing
         for entry in entries { cache.count(.cache, of: entry.stored, under: entry.key) }
         try await cache.purge(.identity("me"))
         #expect(Set(try accesses(cache).map(\.prefix)) == Set(entries.dropFirst().map(\.key.prefix)))
-        try await cache.purge(entries[1].key)
+        try await cache.purge(.key(entries[1].key))
         #expect(Set(try accesses(cache).map(\.prefix)) == [entries[2].key.prefix])
         cache.count(.cache, of: entries[2].stored, under: entries[2].key)
         try await cache.purge()

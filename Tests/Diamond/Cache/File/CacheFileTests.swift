@@ -42,7 +42,7 @@ import Testing
             let cache = try open()
             cache.store(entry)
             await cache.flush()
-            _ = try await cache.purge(entry.key)  // empties the log
+            _ = try await cache.purge(.key(entry.key))  // empties the log
         }
         let file = URL(filePath: temporary.store.cachePath)
         var bytes = try Data(contentsOf: file)
@@ -115,7 +115,7 @@ import Testing
         let cache = try open()
         let entries = try (0..<50).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
-        _ = try await cache.purge(entries[0].key)  // empties the log
+        _ = try await cache.purge(.key(entries[0].key))  // empties the log
         try damage()
         #expect(cache.find(entries[1].key, request: entries[1].request) == nil)
         cache.store(entries[2])
@@ -140,7 +140,7 @@ import Testing
         let entry = try entry("a")
         let purged = try self.entry("b")
         for entry in [entry, purged] { first.store(entry) }
-        _ = try await first.purge(purged.key)  // empties the log
+        _ = try await first.purge(.key(purged.key))  // empties the log
         try damage()
         #expect(first.find(entry.key, request: entry.request) == nil)
         #expect(second.find(entry.key, request: entry.request) == nil)
@@ -154,7 +154,7 @@ import Testing
         let cache = try open()
         let entries = try (0..<50).map { try entry("\($0)") }
         for entry in entries { cache.store(entry) }
-        _ = try await cache.purge(entries[0].key)  // empties the log
+        _ = try await cache.purge(.key(entries[0].key))  // empties the log
         try damage()
         let error = await #expect(throws: CacheError.self) { try await cache.purge { _ in true } }
         #expect(error?.code == .corrupt)
