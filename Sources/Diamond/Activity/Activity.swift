@@ -76,11 +76,6 @@ public final class Activity: Sendable {
         }
     }
 
-    /// Sends every event to an observer from now on, until the returned observation is deallocated.
-    public func observe(_ observer: some ActivityObserver) -> ActivityObservation {
-        observe { observer.receive($0) }
-    }
-
     /// Whether there is an observer of events.
     var isObserved: Bool { hasObservers.load(ordering: .acquiring) }
 

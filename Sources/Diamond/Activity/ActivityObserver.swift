@@ -1,5 +1,4 @@
-/// Receives an engine's events, for example to log them. Pass it to ``Engine/Configuration/observers`` or
-/// ``Activity/observe(_:)-(ActivityObserver)``.
+/// Receives an engine's events, for example to log them. Pass it to ``Engine/Configuration/observers``.
 public protocol ActivityObserver: Sendable {
     /// Receives an event. Called synchronously, on the thread of the event, and by several threads at the same time. It
     /// must return quickly, and must not call the engine.

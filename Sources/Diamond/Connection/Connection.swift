@@ -283,29 +283,26 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     #if canImport(Darwin)
     // A queue there uses key-value observing, and can miss operations that override `isReady`.
     private static let isWatchedFromStart = true
-
-    /// Whether a queue may start the connection. An `OperationQueue` reads this when the connection is added to it; an
-    /// engine does not. Do not read it elsewhere: the connection then counts as added to a queue, and ``response``
-    /// waits until one starts it.
-    public final override var isReady: Bool {
-        _ = DependencyGraph.needsGate(self)
-        return super.isReady
-    }
     #else
     private static let isWatchedFromStart = false
+    #endif
 
     /// Whether a queue may start the connection. An `OperationQueue` reads this when the connection is added to it; an
     /// engine does not. Do not read it elsewhere: the connection then counts as added to a queue, and ``response``
     /// waits until one starts it.
     public final override var isReady: Bool {
+        #if canImport(Darwin)
+        _ = DependencyGraph.needsGate(self)
+        return super.isReady
+        #else
         if !isCancelled, DependencyGraph.needsGate(self) {
             DependencyGraph.setGate(gate(), of: self)
             breakCycle(over: DependencyGraph.foreign(of: self))
         }
         // A canceled connection may start: a queue that has just added it would not check again.
         return super.isReady && (isCancelled || !DependencyGraph.isHeld(self))
+        #endif
     }
-    #endif
 
     /// Removes a dependency, and starts the connection if it waited for nothing else.
     public final override func removeDependency(_ operation: Operation) {

@@ -131,7 +131,7 @@ public struct PageFormat: Hashable, Sendable {
         return page
     }
 
-    private var place: String { items.map { "at \"\($0)\"" } ?? "at its top" }
+    private var place: String { items.map { "at \"\($0.text)\"" } ?? "at its top" }
 
     private func number(in body: JSONItem, _ response: Response) -> Int? {
         if let totalField, let name = HTTPField.Name(totalField),
@@ -152,8 +152,9 @@ public struct PageFormat: Hashable, Sendable {
 /// A string literal is one name, an array literal a path: `"items"`, `["response", "items"]`.
 public struct JSONMemberPath: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
     package let names: [String]
+    /// The names for messages.
+    fileprivate var text: String { names.joined(separator: ".") }
 
-    public init(_ names: [String]) { self.names = names }
     public init(stringLiteral name: String) { names = [name] }
     public init(arrayLiteral names: String...) { self.names = names }
 
@@ -169,8 +170,4 @@ public struct JSONMemberPath: Hashable, Sendable, ExpressibleByStringLiteral, Ex
         }
         return item
     }
-}
-
-extension JSONMemberPath: CustomStringConvertible {
-    public var description: String { names.joined(separator: ".") }
 }

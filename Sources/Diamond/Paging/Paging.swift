@@ -24,7 +24,7 @@ public struct Paging: Hashable, Sendable {
 
     let scheme: Scheme
     /// The number of requested items; `nil` leaves it to the server.
-    public let limit: Int?
+    let limit: Int?
     let limitParameter: String?
 
     private init(_ scheme: Scheme, limit: Int? = nil, in parameter: String? = nil) {
@@ -159,7 +159,7 @@ extension Paging {
     ///   - base: the request of the list.
     ///   - first: the id of the first loaded item.
     ///   - last: the id of the last newer item received so far, if the server did not send all at once.
-    public func request(_ base: Request, newerThan first: JSONValue, before last: JSONValue? = nil) -> Request? {
+    package func request(_ base: Request, newerThan first: JSONValue, before last: JSONValue? = nil) -> Request? {
         guard case .items(let older, let newer?, _) = scheme else { return nil }
         var request = page(of: base)
         request.parameters[newer] = first

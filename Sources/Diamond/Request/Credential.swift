@@ -11,14 +11,14 @@ public import HTTPTypes
 /// secret is filled in later, so it does not identify the user.
 public struct Credential: Hashable, Sendable {
     /// The place of a secret.
-    public enum Place: Hashable, Sendable {
+    package enum Place: Hashable, Sendable {
         /// A header, whose value is `prefix` followed by the secret. It replaces a header of the same name.
         case header(HTTPField.Name, prefix: String)
         /// A query item after the parameters.
         case parameter(String)
 
         /// Names and prefixes compare by their bytes.
-        public static func == (one: Place, other: Place) -> Bool {
+        package static func == (one: Place, other: Place) -> Bool {
             switch (one, other) {
             case (.header(let name, let prefix), .header(let otherName, let otherPrefix)):
                 name == otherName && prefix.isExactly(otherPrefix)
@@ -29,12 +29,12 @@ public struct Credential: Hashable, Sendable {
     }
 
     /// The place of the secret.
-    public var place: Place
+    package var place: Place
     /// The secret at that place.
-    public var secret: Secret
+    package var secret: Secret
 
     /// Creates a credential from a secret and its place.
-    public init(_ place: Place, _ secret: Secret) {
+    package init(_ place: Place, _ secret: Secret) {
         self.place = place
         self.secret = secret
     }

@@ -60,8 +60,7 @@ public struct DecodedRequest<Output: Decodable & Sendable>: Endpoint {
     /// The request to send; it can be changed.
     public var request: Request
 
-    /// Creates a typed request, as ``Request/decoding(_:)`` does.
-    public init(_ request: Request) { self.request = request }
+    fileprivate init(_ request: Request) { self.request = request }
 
     /// Reads the written form of the request.
     public init(from decoder: any Decoder) throws { request = try Request(from: decoder) }

@@ -126,7 +126,7 @@ public struct Request: Hashable, Sendable {
     private mutating func resetMemo() { memo = RequestMemo() }
 
     /// The default of ``timeout``.
-    public static let defaultTimeout = Duration.seconds(60)
+    package static let defaultTimeout = Duration.seconds(60)
 
     /// Creates a request. Properties without an argument have their defaults. The URL is absolute, or relative to the
     /// engine's ``Engine/Configuration/baseURL``, which it must not leave.
@@ -137,7 +137,7 @@ public struct Request: Hashable, Sendable {
         headers: HTTPFields = [:],
         body: RequestBody? = nil,
         cache: CachePolicy = .automatic,
-        timeout: Duration? = defaultTimeout
+        timeout: Duration? = .seconds(60)
     ) {
         self.method = method
         self.url = url

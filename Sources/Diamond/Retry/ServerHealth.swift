@@ -7,7 +7,7 @@ enum ServerHealth: Hashable, Sendable {
     case unknown
 
     /// The statuses of temporary failures, without 425 (RFC 8470), which rejects the way in which the request was sent.
-    private static let badStatuses = RetryPolicy.defaultStatuses.subtracting([425])
+    private static let badStatuses = RetryPolicy.default.statuses.subtracting([425])
     private static let badErrors: Set<TransportError.Code> = [
         .badResponse, .cannotConnect, .connectionLost, .timedOut, .tlsFailed, .truncatedBody,
     ]

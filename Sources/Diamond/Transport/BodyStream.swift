@@ -6,9 +6,6 @@ public import Foundation
 /// time, the second gets an error. Dropping the stream unread cancels its exchange. Canceling the task that
 /// reads it does so, too.
 public struct BodyStream: AsyncSequence, Sendable {
-    public typealias Element = Data
-    public typealias Failure = TransportError
-
     private let consumer: Consumer
 
     /// Creates a complete body.

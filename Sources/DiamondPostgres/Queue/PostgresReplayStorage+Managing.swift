@@ -201,7 +201,7 @@ extension PostgresJobs {
             row.isHeld = true
             row.reason = .awaitingID
         }
-        let expiry = policy.map(\.expiry) ?? ReplayPolicy.defaultExpiry
+        let expiry = policy.map(\.expiry) ?? ReplayPolicy.durable.expiry
         row.expiresAt = expiry.map { now + $0 }
         return policy
     }

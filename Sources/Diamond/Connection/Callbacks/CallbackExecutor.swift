@@ -20,11 +20,10 @@ public struct CallbackExecutor: Sendable {
     public static let main = CallbackExecutor { DispatchQueue.main.async(execute: $0) }
 
     /// An executor on the global queue. Several callbacks may run at the same time.
-    public static let global = CallbackExecutor { DispatchQueue.global().async(execute: $0) }
+    static let global = CallbackExecutor { DispatchQueue.global().async(execute: $0) }
 
-    /// The platform's default: ``main`` on Apple platforms, ``global`` elsewhere. Many programs on Linux never run
-    /// their main queue, and callbacks on it would never be called.
-    public static var platform: CallbackExecutor {
+    /// The platform's default: ``main`` on Apple platforms, ``global`` elsewhere.
+    static var platform: CallbackExecutor {
         #if canImport(Darwin)
         main
         #else

@@ -17,7 +17,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - executor: the executor of the callback; `nil` for the engine's ``Engine/Configuration/callbackExecutor``, or
-    ///     ``CallbackExecutor/platform`` if the engine was deallocated.
+    ///     the default of that if the engine was deallocated.
     ///   - callback: the callback, which is retained until it is called. One that captures the connection forms a
     ///     retain cycle until then.
     /// - Returns: the connection.

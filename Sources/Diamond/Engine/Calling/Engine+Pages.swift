@@ -33,9 +33,6 @@ extension Engine {
 /// receive the credentials. A ``PagingError`` is the cause of the last two. After an error, ``Iterator/next()``
 /// requests the same page again.
 public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
-    public typealias Element = TypedPage<Call.Output>
-    public typealias Failure = ConnectionError
-
     let engine: Engine
     let call: Call
     let rule: NextPage<Call.Output>

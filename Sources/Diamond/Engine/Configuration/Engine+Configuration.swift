@@ -43,9 +43,14 @@ extension Engine {
         public var identityPreset = IdentityPreset.selectingHeaders
         /// The provider of identities and secrets; `nil`, the default, for none.
         public var credentials: (any CredentialProvider)?
-        /// The headers sent with every request that does not set them itself. They count for the request key.
-        /// A new value replaces the ``defaultHeaders`` as a whole: add to them to keep them.
-        public var headers: HTTPFields = defaultHeaders
+        /// The headers sent with every request that does not set them itself. They count for the request key. By
+        /// default they are `Accept-Language` and `User-Agent`. A new value replaces both: add to them to keep them.
+        ///
+        /// `Accept-Language` has the languages that the user prefers, six at most. On Linux these are those of
+        /// `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, and none under `C` and `POSIX`. A response is stored for
+        /// each language. `User-Agent` has the program's name, the version of its bundle, and Diamond. It does not
+        /// select among responses. Both are read from the platform's settings when the configuration is created.
+        public var headers: HTTPFields = DefaultHeaders.platform
         /// The headers, credentials, cache policies and tags of requests to some URLs; none by default. See
         /// <doc:DescribingAnAPI>. A prefix that is malformed makes every request fail with `badRequest`.
         public var defaults: [RequestDefaults] = []
@@ -96,8 +101,9 @@ extension Engine {
         public var recordsEvents = false
         /// The limits of single lanes; a lane that is not named has the engine's width.
         public var lanes: [Lane: LaneLimits] = [:]
-        /// The executor for callbacks that name none; ``CallbackExecutor/platform`` by default: the main thread on
-        /// Apple platforms, the system's threads elsewhere.
+        /// The executor for callbacks that name none. By default it is ``CallbackExecutor/main`` on Apple platforms,
+        /// and the global dispatch queue elsewhere: many programs on Linux never run their main queue, and callbacks
+        /// on it would never be called.
         public var callbackExecutor = CallbackExecutor.platform
         /// The wall clock, which decides freshness.
         public var now: @Sendable () -> Date = { Date() }
@@ -149,15 +155,6 @@ extension Engine {
 }
 
 extension Engine.Configuration {
-    /// The default headers: `Accept-Language` and `User-Agent`.
-    ///
-    /// `Accept-Language` has the languages that the user prefers, six at most. On Linux these are those of `LC_ALL`,
-    /// `LC_MESSAGES`, `LANG` and `LANGUAGE`, and none under `C` and `POSIX`. A response is stored for each language.
-    /// `User-Agent` has the program's name, the version of its bundle, and Diamond. It does not select among responses.
-    ///
-    /// The value is computed on each access from the platform's current settings.
-    public static var defaultHeaders: HTTPFields { DefaultHeaders.platform }
-
     /// The targeted fields that count: none in a private cache.
     var cacheTargets: [HTTPField.Name] {
         cacheKind == .shared ? targetedFields.compactMap { HTTPField.Name($0) } : []

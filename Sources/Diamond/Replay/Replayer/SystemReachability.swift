@@ -26,30 +26,33 @@ public final class SystemReachability: Reachability {
     #if canImport(Network)
     private let monitor = NWPathMonitor()
 
-    /// Starts to monitor the network path.
+    deinit { monitor.cancel() }
+    #endif
+
+    /// Starts to monitor the network path on Apple platforms. On Linux, the kernel's routing tables are read on demand.
     public init() {
+        #if canImport(Network)
         monitor.pathUpdateHandler = { [state] path in
             state.withLock { $0.isReachable = path.status != .unsatisfied }
             Self.notify(state)
         }
         monitor.start(queue: DispatchQueue(label: "diamond.reachability", qos: .utility))
+        #endif
     }
 
-    deinit { monitor.cancel() }
-
-    public var isReachable: Bool { state.withLock { $0.isReachable } }
-    #else
-    /// Creates an instance that reads the kernel's routing tables on demand.
-    public init() {}
-
-    // The kernel's tables have a line for each route. The table of IPv4 begins with a title.
     public var isReachable: Bool {
+        #if canImport(Network)
+        state.withLock { $0.isReachable }
+        #else
+        // The kernel's tables have a line for each route. The table of IPv4 begins with a title.
         let routes = Self.lines(of: "/proc/net/route").dropFirst() + Self.lines(of: "/proc/net/ipv6_route")
         // Without tables, assume that the network is reachable.
         return routes.isEmpty
             ? !FileManager.default.fileExists(atPath: "/proc/net/route") : routes.contains(where: Self.leads)
+        #endif
     }
 
+    #if !canImport(Network)
     /// Whether a route leads out of this machine.
     private static func leads(_ line: Substring) -> Bool {
         let fields = line.split(whereSeparator: \.isWhitespace)

@@ -59,7 +59,7 @@ extension ReplayTable {
             row.isHeld = true
             row.reason = .awaitingID
         }
-        let expiry = policy.map(\.expiry) ?? ReplayPolicy.defaultExpiry
+        let expiry = policy.map(\.expiry) ?? ReplayPolicy.durable.expiry
         row.expiresAt = expiry.map { ledger.now + $0 }
         try connection.run("UPDATE job SET expires_at = \(row.expiresAt) WHERE id = \(row.id)")
         return policy

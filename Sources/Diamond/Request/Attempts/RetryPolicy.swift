@@ -65,7 +65,7 @@ public struct RetryPolicy: Hashable, Sendable {
         deadline: Duration? = nil,
         window: Duration? = .seconds(30),
         hedgeDelay: Duration? = nil,
-        statuses: Set<Int> = defaultStatuses,
+        statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504],
         retriesUnsafeMethods: Bool = false
     ) {
         self.attempts = attempts.clamped
@@ -87,9 +87,6 @@ public struct RetryPolicy: Hashable, Sendable {
     public static let never = RetryPolicy(attempts: 1)
     /// The policy for a request that a user waits for: 10 seconds for each attempt, 30 in all.
     public static let interactive = RetryPolicy(attemptTimeout: .seconds(10), deadline: .seconds(30))
-
-    /// The default of ``statuses``.
-    public static let defaultStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
     /// Returns the time limit of an attempt; `nil` for no limit.
     ///

@@ -9,7 +9,7 @@ public struct JSONText: Hashable, Sendable {
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column, and
     ///   ``RequestError/Code-swift.struct/ambiguousJSON`` for text that two readers could read differently.
-    public init(_ text: String) throws(RequestError) {
+    init(_ text: String) throws(RequestError) {
         self.text = text
         value = try JSONValue.read(text.utf8)
     }

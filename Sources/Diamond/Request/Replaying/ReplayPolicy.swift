@@ -106,8 +106,8 @@ public struct ReplayPolicy: Hashable, Sendable {
         order: Order = .ordered,
         priority: Int = 0,
         attempts: Int = 20,
-        expiry: Duration? = defaultExpiry,
-        keyLifetime: Duration? = defaultKeyLifetime,
+        expiry: Duration? = .seconds(7 * 86_400),
+        keyLifetime: Duration? = .seconds(86_400),
         unique: String? = nil,
         uniqueness: Uniqueness = .keep,
         metadata: [String: JSONValue] = [:]
@@ -141,11 +141,6 @@ public struct ReplayPolicy: Hashable, Sendable {
     public static let onFailure = ReplayPolicy(.onFailure)
     /// The policy that adds the request to the queue before its first attempt.
     public static let durable = ReplayPolicy(.durable)
-
-    /// The default of ``expiry``: 7 days.
-    public static let defaultExpiry = Duration.seconds(7 * 86_400)
-    /// The default of ``keyLifetime``: 24 hours.
-    public static let defaultKeyLifetime = Duration.seconds(86_400)
 
     static let allowedAttempts = 1...1000
     static let allowedPriorities = -1_000_000...1_000_000

@@ -51,7 +51,7 @@ import Testing
     {
         let transport = StubTransport()
         var configuration = Engine.Configuration(store: nil)
-        #expect(configuration.headers == Engine.Configuration.defaultHeaders)
+        #expect(configuration.headers == DefaultHeaders.platform)
         #expect(configuration.headers[.userAgent]?.hasSuffix(" Diamond") == true)
         configuration.transport = transport
         configuration.headers[.acceptLanguage] = DefaultHeaders.acceptLanguage(["de", "en"])

@@ -358,7 +358,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("POST", ReplayPolicy.defaultKeyLifetime as Duration?, ReplayState.ready), ("PUT", nil, .ready),
+        ("POST", ReplayPolicy.durable.keyLifetime, ReplayState.ready), ("PUT", nil, .ready),
         ("POST", nil, .needsReview),
     ])
     func `a job under way when its process died is sent again if it may be repeated`(
