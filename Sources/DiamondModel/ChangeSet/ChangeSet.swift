@@ -71,7 +71,7 @@ public struct ChangeSet<Object: Model> {
     public var oldGeneration: Int { core.newGeneration - 1 }
 
     /// The collection's ``ModelCollection/generation`` after the changes.
-    public var newGeneration: Int { core.newGeneration }
+    package var newGeneration: Int { core.newGeneration }
 
     /// The origin passed to the transaction.
     public var origin: ChangeOrigin? { core.origin }

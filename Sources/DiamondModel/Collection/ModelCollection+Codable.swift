@@ -15,7 +15,7 @@ extension ModelCollection: Codable {
     }
 
     /// Creates a collection outside every context. To make its models live, add them to a collection of a context.
-    /// ``savedFilters`` and ``savedSortKeys`` have the names of the encoded filters and sort keys.
+    /// It has no filters and sort keys until ``restore(filters:sortKeys:)`` sets them.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)

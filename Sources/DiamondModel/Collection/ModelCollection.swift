@@ -35,9 +35,9 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
     }
 
     /// The names of the filters that were active when the collection was encoded.
-    public internal(set) var savedFilters: [String] = []
+    var savedFilters: [String] = []
     /// The names of the sort keys that were active when the collection was encoded, in order.
-    public internal(set) var savedSortKeys: [String] = []
+    var savedSortKeys: [String] = []
 
     func willChangeContent() { registrar.willSet(self, keyPath: contentKeyPath) }
     func didChangeContent() { registrar.didSet(self, keyPath: contentKeyPath) }

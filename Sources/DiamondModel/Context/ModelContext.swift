@@ -74,7 +74,7 @@ public final class ModelContext: Observable {
     deinit { overlay.following?.cancel() }
 
     /// The number of live models.
-    public var count: Int { Set(models.values.map { $0.toOpaque() }).count }
+    package var count: Int { Set(models.values.map { $0.toOpaque() }).count }
 
     /// The live models. A model with two ids is there twice.
     var liveModels: some Sequence<Model> { models.values.lazy.map { $0.takeUnretainedValue() } }

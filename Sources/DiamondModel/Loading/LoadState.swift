@@ -61,7 +61,7 @@ public final class LoadState {
     /// - Parameters:
     ///   - kinds: The kinds of events to receive; all of them by default.
     ///   - receive: Called in the isolation domain of the object.
-    public func observe(
+    package func observe(
         _ kinds: Set<LoadEvent.Kind> = Set(LoadEvent.Kind.allCases), receive: @escaping (LoadEvent) -> Void
     ) -> ObserverToken {
         observers.add { event in
@@ -70,7 +70,7 @@ public final class LoadState {
     }
 
     /// Cancels the running load. Its callers get a `CancellationError`, and its data is not applied.
-    public func cancel() {
+    package func cancel() {
         guard let flight else { return }
         settle()
         flight.end(.canceled)

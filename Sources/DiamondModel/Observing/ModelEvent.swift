@@ -97,7 +97,7 @@ public struct ValueChange<Value> {
     public let old: Value
     public let new: Value
 
-    public init(old: Value, new: Value) {
+    package init(old: Value, new: Value) {
         self.old = old
         self.new = new
     }

@@ -33,9 +33,9 @@ public struct PageQuery: Hashable, Sendable {
 /// ```
 public struct PageSource: Sendable {
     /// The paging scheme.
-    public let paging: Paging
+    let paging: Paging
     /// The request of the list; `nil` for a source without requests.
-    public let request: Request?
+    let request: Request?
     let engine: Engine?
     private let load: @concurrent @Sendable (PageQuery) async throws -> Page
 

@@ -2,13 +2,11 @@ import Diamond
 
 /// The place of a property in its model's JSON: a member's name, or a path through nested objects.
 ///
-/// A string literal is one name, even with dots. Use ``path(_:_:)`` for a member of a nested object.
+/// A string literal is one name, even with dots. Use ``path(_:_:)`` for a member of a nested object, and for a name
+/// that is no literal.
 public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The names of the members, starting at the outermost object.
     package let names: [String]
-
-    /// Creates the key of a member of the model's own object.
-    public init(_ name: String) { names = [name] }
 
     public init(stringLiteral name: String) { names = [name] }
 

@@ -1,10 +1,10 @@
 /// A condition that a property's value has to meet.
 public struct Rule<Value>: Sendable {
     /// The name of the rule in violations and repairs.
-    public let name: String
+    let name: String
     /// The reason for which a value that breaks the rule is refused, to show next to its field; without one, a
     /// violation says that it breaks the rule.
-    public let reason: String?
+    let reason: String?
     let isMet: @Sendable (Value) -> Bool
     /// Whether the rule checks that the JSON had a value, instead of checking the value.
     let checksJSON: Bool

@@ -19,7 +19,7 @@ public import Observation
 @Observable
 public final class EditHistory {
     /// The maximum number of steps that can be undone. The oldest are forgotten.
-    @ObservationIgnored public let limit: Int
+    @ObservationIgnored private let limit: Int
     private var done: [[Edit]] = []
     private var undone: [[Edit]] = []
     /// The edits of the current step.

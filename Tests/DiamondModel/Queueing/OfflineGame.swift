@@ -1,7 +1,8 @@
 import Diamond
-import DiamondModel
 import DiamondTestSupport
 import Foundation
+
+@testable import DiamondModel
 
 /// A user and a program that do anything in any order, with an unreliable server, and the twin that says what has to be
 /// shown after each step.
