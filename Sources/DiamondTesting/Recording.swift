@@ -27,7 +27,7 @@ public struct Recording: Codable, Hashable, Sendable {
         /// - Parameters:
         ///   - url: The absolute URL. Secrets in the URL and in the body need not be masked.
         ///   - headers: The fields, each as `Name: value`.
-        public init(
+        package init(
             method: String = "GET",
             url: String,
             requestBody: Body? = nil,
@@ -57,7 +57,7 @@ public struct Recording: Codable, Hashable, Sendable {
     public var exchanges: [Exchange]
 
     /// Creates a recording from exchanges.
-    public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
+    package init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
     /// Reads a recording from a file.
     ///

@@ -51,13 +51,13 @@ extension SimulatedTable: SimulatedTableSource {
     }
 
     /// Returns the JSON of a model, or the value itself.
-    public static func content(_ object: Any) -> AnyHashable {
+    package static func content(_ object: Any) -> AnyHashable {
         if let model = object as? Model { return model.json }
         return object as? AnyHashable ?? AnyHashable(String(describing: object))
     }
 
     /// The cells of the source's current rows.
-    public var expected: [[Cell]] {
+    package var expected: [[Cell]] {
         counts.enumerated().map { section, count in (0..<count).map { cell(at: RowPath(section: section, row: $0)) } }
     }
 

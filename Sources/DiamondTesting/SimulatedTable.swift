@@ -8,8 +8,8 @@ package protocol SimulatedTableSource: AnyObject {
 
 /// A simulation of `UITableView` and `UICollectionView` that checks batches as these do.
 ///
-/// It compares its cells with the counts of its source before and after each batch. It adds operations that UIKit would
-/// refuse to ``failures``.
+/// It compares its cells with the counts of its source before and after each batch. ``problem`` names the first
+/// operation that UIKit would refuse.
 ///
 /// ```swift
 /// let table = SimulatedTable(TableSource([.collection(cities)]))
@@ -40,23 +40,23 @@ public final class SimulatedTable {
     /// Whether the table is in a window. `true` by default.
     public var isOnScreen = true
     /// The number of batches that were performed.
-    public internal(set) var batches = 0
+    package internal(set) var batches = 0
     /// The number of reloads.
-    public internal(set) var reloads = 0
+    package internal(set) var reloads = 0
     /// The number of rows that were configured again.
-    public internal(set) var reconfigurations = 0
+    package internal(set) var reconfigurations = 0
     /// The operations that the table has refused, each with its reason.
-    public internal(set) var failures: [String] = []
+    package internal(set) var failures: [String] = []
     /// The last state that the table received.
-    public internal(set) var presentation: Presentation?
+    package internal(set) var presentation: Presentation?
     /// The last state of the next page that the table received.
-    public internal(set) var more: NextPageState?
+    package internal(set) var more: NextPageState?
     /// The number of rows on screen, beginning with the first. 20 by default.
     public var rowsOnScreen = 20
     /// Whether a next page is available and was not requested yet.
     var needsMore = false
     /// Whether the editing controls are shown.
-    public internal(set) var isEditing = false
+    package internal(set) var isEditing = false
 
     let content: (Any) -> AnyHashable
     package internal(set) var isBusy = false
@@ -65,10 +65,11 @@ public final class SimulatedTable {
     ///
     /// - Parameters:
     ///   - source: The source.
-    ///   - content: Returns the content of the cell for a model or value. The default is the model's JSON or the value.
-    public init(_ source: TableSource, content: @escaping (Any) -> AnyHashable = SimulatedTable.content) {
+    ///   - content: Returns the content of the cell for a model or value. `nil`, the default, for the model's JSON or
+    ///     the value.
+    public init(_ source: TableSource, content: ((Any) -> AnyHashable)? = nil) {
         controller = TableController(source)
-        self.content = content
+        self.content = content ?? Self.content
         controller.display = self
     }
 

@@ -14,16 +14,12 @@ public import Foundation
 /// clock.advance(by: delay)
 /// ```
 public final class TestClock: Clock {
-    public typealias Duration = Swift.Duration
-
     /// A point in time of this clock.
     public struct Instant: InstantProtocol {
-        public typealias Duration = Swift.Duration
+        var sinceBegin = Swift.Duration.zero
 
-        var sinceBegin = Duration.zero
-
-        public func advanced(by duration: Duration) -> Instant { Instant(sinceBegin: sinceBegin + duration) }
-        public func duration(to other: Instant) -> Duration { other.sinceBegin - sinceBegin }
+        public func advanced(by duration: Swift.Duration) -> Instant { Instant(sinceBegin: sinceBegin + duration) }
+        public func duration(to other: Instant) -> Swift.Duration { other.sinceBegin - sinceBegin }
         public static func < (left: Instant, right: Instant) -> Bool { left.sinceBegin < right.sinceBegin }
     }
 
@@ -54,7 +50,7 @@ public final class TestClock: Clock {
     /// The current instant.
     public var now: Instant { state.withLock { $0.now } }
     /// One nanosecond.
-    public let minimumResolution = Duration.nanoseconds(1)
+    public let minimumResolution = Swift.Duration.nanoseconds(1)
 
     /// The current date of the clock.
     public var date: Date { begin + TimeInterval(now.sinceBegin / .seconds(1)) }
@@ -99,7 +95,7 @@ public final class TestClock: Clock {
         }
     }
 
-    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    public func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
         let number = nextNumber()
         defer { state.withLock { _ = $0.canceled.remove(number) } }
         try await withTaskCancellationHandler {

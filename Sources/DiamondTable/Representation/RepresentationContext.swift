@@ -4,7 +4,7 @@
 /// extension RepresentationContext { static let map = RepresentationContext("map") }
 /// ```
 public struct RepresentationContext: Hashable, Sendable {
-    public let name: String
+    let name: String
 
     public init(_ name: String) { self.name = name }
 

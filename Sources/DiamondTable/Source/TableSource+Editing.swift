@@ -38,9 +38,9 @@ extension TableSource {
 
     /// Moves the model of a row in its collection, after the display has moved the row.
     ///
-    /// The row after the last one stands for the end of a section. For another section, ``RowEditing/changeSection``
-    /// changes the model first. If sort keys or a later change put the row somewhere else, a batch corrects the
-    /// display. If the row cannot be moved there at all, the display reloads.
+    /// The row after the last one stands for the end of a section. For another section, `changeSection` of
+    /// ``RowEditing`` changes the model first. If sort keys or a later change put the row somewhere else, a batch
+    /// corrects the display. If the row cannot be moved there at all, the display reloads.
     ///
     /// - Parameters:
     ///   - path: The row's old path.
@@ -56,7 +56,7 @@ extension TableSource {
         return true
     }
 
-    /// Inserts a new model from ``RowEditing/makeModel`` before the row at a path.
+    /// Inserts a new model from `makeModel` of ``RowEditing`` before the row at a path.
     ///
     /// - Returns: Whether a model was inserted.
     /// - Throws: `ModelError` as `ModelCollection.insert(_:at:)` does.
