@@ -41,12 +41,16 @@ enum PostgresServer {
     }
 
     /// Returns a relay to the server. ``database(_:)`` takes its ``parameters(of:)``.
-    static func relay() throws -> FaultyRelay {
-        try FaultyRelay(to: "\(address().parameters["host"] ?? "")/.s.PGSQL.5432")
+    ///
+    /// - Parameter isPublic: whether other hosts can connect, too.
+    static func relay(isPublic: Bool = false) throws -> FaultyRelay {
+        try FaultyRelay(to: .socket("\(address().parameters["host"] ?? "")/.s.PGSQL.5432"), isPublic: isPublic)
     }
 
     /// Returns the parameters of an address behind a relay.
-    static func parameters(of relay: FaultyRelay) -> String { "&host=127.0.0.1&port=\(relay.port)" }
+    static func parameters(of relay: FaultyRelay, at host: String = "127.0.0.1") -> String {
+        "&host=\(host)&port=\(relay.port)"
+    }
 
     /// Runs `pg_ctl` on the server.
     ///
@@ -103,7 +107,7 @@ final class PostgresPlace: ReplayStorageSuite.Place {
     /// - Parameter relay: the relay between the storages and the server; `nil` for none.
     init(behind relay: FaultyRelay? = nil) async throws {
         url = try await PostgresServer.databaseURL()
-        address = try PostgresAddress(url + (relay.map(PostgresServer.parameters) ?? ""))
+        address = try PostgresAddress(url + (relay.map { PostgresServer.parameters(of: $0) } ?? ""))
     }
 
     func open() async throws -> any ReplayStorage { try await storage() }
@@ -112,12 +116,13 @@ final class PostgresPlace: ReplayStorageSuite.Place {
         try await PostgresReplayStorage(address, connections: connections) { [offset] in offset.withLock { $0 } }
     }
 
-    /// Ends the leases of all owners.
-    func endLeases() async throws {
+    /// Ends the leases of all owners, or of those of a process.
+    func endLeases(of process: Int32? = nil) async throws {
         let pool = PostgresPool(address, size: 1)
         defer { pool.close() }
         try await pool.transaction { (connection) throws(PostgresError) in
-            try connection.run("UPDATE owner SET lease_until = 0")
+            let number = process.map(Int64.init)
+            try connection.run("UPDATE owner SET lease_until = 0 WHERE process = coalesce(\(number), process)")
         }
     }
 

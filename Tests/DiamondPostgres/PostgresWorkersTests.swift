@@ -57,16 +57,25 @@ import Testing
     }
 
     /// Adds a note in a line.
-    private func add(_ text: String, to line: String = "o1") async throws -> ReplayJob.ID {
+    ///
+    /// - Parameter base: the server as the workers reach it; `nil` for its own address.
+    private func add(_ text: String, to line: String = "o1", at base: String? = nil) async throws -> ReplayJob.ID {
         var request = Request(
-            server.url("notes"), method: .post, body: .json(["text": .string("\(run)/\(line)/\(text)")]))
+            "\(base ?? server.base)/notes", method: .post, body: .json(["text": .string("\(run)/\(line)/\(text)")]))
         request.replay = ReplayPolicy(.durable, orderingKey: line)
         return try #require(try await queue.enqueue(request))
     }
 
-    /// Sends all remaining jobs, whatever time they wait for. None of them may be dead.
+    /// Sends all remaining jobs.
     private func drain() async throws {
         let last = try worker()
+        try await untilAllAreDone()
+        last.process.kill()
+        await expectKilled(last)
+    }
+
+    /// Waits until the workers have sent all jobs, whatever time these wait for. None of them may be dead.
+    private func untilAllAreDone() async throws {
         var isDone = false
         while !isDone {
             try await untilTrue {
@@ -78,8 +87,6 @@ import Testing
             try Task.checkCancellation()
             for job in try queue.jobs(ReplayFilter(states: [.waiting])) { try? await queue.retry(job.id) }
         }
-        last.process.kill()
-        await expectKilled(last)
     }
 
     /// Checks that no acknowledged job is missing, none has acted twice, and each line is in order.
@@ -129,6 +136,55 @@ import Testing
         try await drain()
         try await expectSound(said)
     }
+
+    #if os(Linux)
+    @Test(.enabled("hosts need root, ip and network namespaces", NetworkHosts.arePossible))
+    func `hosts that lose their networks for a while lose, repeat and reorder nothing`() async throws {
+        let hosts = try await NetworkHosts(count: 2)
+        do { try await sendWhileCutting(hosts) } catch {
+            await hosts.close()
+            throw error
+        }
+        await hosts.close()
+    }
+
+    private func sendWhileCutting(_ hosts: NetworkHosts) async throws {
+        let relay = try PostgresServer.relay(isPublic: true)
+        let web = try FaultyRelay(to: .port(UInt16(server.port)), isPublic: true)
+        let url = place.url + PostgresServer.parameters(of: relay, at: hosts.gateway)
+        let workers = try (0..<2).map { host -> Running in
+            let output = Pipe()
+            let process = try hosts.start(
+                BuiltTool("QueueHammer").url, ["work", url], on: host,
+                environment: ProcessInfo.processInfo.environment, output: output)
+            return (process, output)
+        }
+        var random = SplitMix(state: Effort.seed)
+        var said: Set<String> = []
+        for round in 0..<Effort.rounds(2, soaking: 40) {
+            let before = try queue.counts()[.done] ?? 0
+            for number in 0..<40 {
+                let line = "o\(number % 4)"
+                _ = try await add("\(round * 40 + number)", to: line, at: "http://\(hosts.gateway):\(web.port)")
+                said.insert("\(run)/\(line)/\(round * 40 + number)")
+            }
+            let count = Int.random(in: 1...20, using: &random)
+            try await untilTrue { try queue.counts()[.done] ?? 0 >= before + count }
+            // The other host has sent its last jobs when this one is cut, so each of them has to work again.
+            let lost = round % 2
+            try await hosts.cut(lost)
+            // A minute later.
+            try await place.endLeases(of: workers[lost].process.number)
+            try await untilAllAreDone()
+            try await hosts.join(lost)
+        }
+        for worker in workers {
+            worker.process.kill()
+            await expectKilled(worker)
+        }
+        try await expectSound(said)
+    }
+    #endif
 
     @Test func `a process whose wall clock is to be ahead has it`() async throws {
         var tool = BuiltTool("QueueHammer")

@@ -22,7 +22,11 @@ package final class ChildProcess: Sendable {
         case file(FileHandle)
     }
 
-    package struct Failure: Error, CustomStringConvertible { package let description: String }
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
 
     /// The process identifier.
     package var number: Int32 { identifier }

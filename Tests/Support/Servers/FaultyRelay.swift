@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// A relay from a TCP port of this machine to the Unix socket of a server, with the faults of a network.
+/// A relay from a TCP port of this machine to a server on it, with the faults of a network.
 package final class FaultyRelay: Sendable {
     /// Called for each piece that arrives, on the thread of its connection and direction. It delays the piece by
     /// returning late.
@@ -92,18 +92,26 @@ package final class FaultyRelay: Sendable {
         }
     }
 
-    /// The port on 127.0.0.1.
+    /// The server.
+    package enum Target: Sendable {
+        /// The path of a Unix socket.
+        case socket(String)
+        /// A port on 127.0.0.1.
+        case port(UInt16)
+    }
+
+    /// The port.
     package let port: UInt16
     private let listener: Int32
     private let network = Network()
 
-    /// - Parameter path: the server's socket.
-    package init(to path: String) throws {
-        (listener, port) = try RawServer.open()
+    /// - Parameter isPublic: whether other hosts can connect, too. Otherwise the port is on 127.0.0.1.
+    package init(to target: Target, isPublic: Bool = false) throws {
+        (listener, port) = try RawServer.open(isPublic: isPublic)
         Thread.detachNewThread { [listener, network] in
             while case let client = accept(listener, nil, nil), client >= 0 || errno == EINTR || errno == ECONNABORTED {
                 guard client >= 0 else { continue }
-                guard let server = Self.connect(to: path) else {
+                guard let server = Self.connect(to: target) else {
                     close(client)
                     continue
                 }
@@ -126,14 +134,28 @@ package final class FaultyRelay: Sendable {
         cut()
     }
 
-    private static func connect(to path: String) -> Int32? {
-        let socket = socket(AF_UNIX, streamSocket, 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Foundation.connect(socket, $0, size) == 0 }
+    private static func connect(to target: Target) -> Int32? {
+        switch target {
+        case .socket(let path):
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+            return connect(AF_UNIX, to: address)
+        case .port(let port):
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            return connect(AF_INET, to: address)
+        }
+    }
+
+    private static func connect<Address>(_ family: Int32, to address: Address) -> Int32? {
+        let socket = socket(family, streamSocket, 0)
+        let isConnected = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Foundation.connect(socket, $0, socklen_t(MemoryLayout<Address>.size)) == 0
+            }
         }
         if isConnected { return socket }
         close(socket)

@@ -66,11 +66,13 @@ package final class RawServer: @unchecked Sendable {
     }
 
     /// Opens a socket on a free port of this machine.
-    static func open(listens: Bool = true) throws -> (socket: Int32, port: UInt16) {
+    ///
+    /// - Parameter isPublic: whether other hosts can connect, too.
+    static func open(listens: Bool = true, isPublic: Bool = false) throws -> (socket: Int32, port: UInt16) {
         let socket = socket(AF_INET, streamSocket, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        if !isPublic { address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian }
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
         var length = size
         let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
