@@ -55,7 +55,7 @@ public struct ReplayError: MessageError, Hashable, Sendable {
         /// The queue was closed.
         public static let closed = Code(description: "closed")
         /// Another failure. The message describes it.
-        package static let other = Code(description: "other")
+        public static let other = Code(description: "other")
     }
 
     /// The kind of failure.

@@ -36,7 +36,7 @@ public struct CacheError: MessageError, Hashable, Sendable {
         /// The file is damaged. Engines set it aside and create another.
         public static let corrupt = Code(description: "corrupt")
         /// Another failure. The message describes it.
-        package static let other = Code(description: "other")
+        public static let other = Code(description: "other")
     }
 
     /// The kind of failure.
