@@ -38,6 +38,7 @@ extension Replayer {
         ignoringBackoff ignoresBackoff: inout Bool,
         sendingIn group: inout DiscardingTaskGroup
     ) async -> ReplayStep {
+        await waitForRoom(wakes.signal)
         do throws(ReplayError) {
             let hasOthers = try await wakeJobs(in: run, wakes: wakes, ignoringBackoff: ignoresBackoff)
             ignoresBackoff = false
@@ -60,6 +61,14 @@ extension Replayer {
             queue.report(error)
             // While jobs run, the run waits for their outcomes anyway.
             return .after(error, canWait: run.deadline == nil || run.openJobs > 0)
+        }
+    }
+
+    /// Waits for the ends of more jobs, if claims are slow and there are jobs for all the room.
+    private func waitForRoom(_ signal: Signal) async {
+        let end = ContinuousClock.now + lastClaim.withLock { $0.patience }
+        while !isIdle, !isFull, ContinuousClock.now < end {
+            await signal.wait(within: TimeLimit(end - ContinuousClock.now))
         }
     }
 

@@ -44,6 +44,20 @@ public final class Replayer: Sendable {
     /// The attempts that run.
     let attempts = Guarded<[ObjectIdentifier: JobAttempt]>([:])
     let loops = Guarded(Loops())
+    let lastClaim = Guarded(LastClaim())
+
+    /// What the last claim tells of the next one.
+    struct LastClaim {
+        /// The time that it took.
+        var time = Duration.zero
+        /// Whether it found as many jobs as there was room for.
+        var isFull = false
+
+        /// The time that the next one waits for more room, so that it replaces the jobs that end together.
+        var patience: Duration {
+            isFull && time >= .microseconds(500) ? min(time, .milliseconds(5)) : .zero
+        }
+    }
 
     /// The running loops, each with its own signals.
     struct Loops {
@@ -163,9 +177,13 @@ public final class Replayer: Sendable {
     ) async throws(ReplayError) -> [ReplayClaim] {
         let free = width - running.withLock { $0 }
         let lanes = lanes?.unpaused ?? .all
-        guard free > 0, try await queue.mayHaveWork(in: lanes) else { return [] }
+        guard free > 0 else { return [] }
+        // After a full claim, one more costs less than the question.
+        let mayHaveMore = lastClaim.withLock { $0.isFull } && !queue.owner.isRetired
+        guard try await mayHaveMore ? true : queue.mayHaveWork(in: lanes) else { return [] }
         let identities = await identities()
         let owner = try await queue.owner.enter()
+        let start = ContinuousClock.now
         let claimed: [ReplayClaim]?
         do throws(ReplayError) {
             claimed = try await queue.claim(free, of: identities, in: lanes, by: owner, reportingEnds: report)
@@ -173,12 +191,14 @@ public final class Replayer: Sendable {
             queue.owner.leave()
             throw error
         }
+        let claim = LastClaim(time: ContinuousClock.now - start, isFull: claimed?.count == free)
+        lastClaim.withLock { $0 = claim }
         guard let jobs = claimed else {
             queue.owner.dropOwner(owner)
             queue.owner.leave()
             // Tries again at once as a new owner, but only once, to avoid a race with a process that declares that
             // owner dead, too.
-            return isRetry ? [] : try await claim(isRetry: true, reportingEnds: report)
+            return isRetry ? [] : try await self.claim(isRetry: true, reportingEnds: report)
         }
         running.withLock { $0 += jobs.count }
         // Each job needs the owner until it ends; the claim itself no longer does.

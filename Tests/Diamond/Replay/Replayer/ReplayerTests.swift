@@ -57,6 +57,27 @@ import Testing
         #expect(try queue.counts()[.done] == 20)
     }
 
+    @Test func `asks whether there is work only if the last claim has left room`() async throws {
+        let storage = CountingStorage(try queue().storage)
+        let queue = ReplayQueue(storage: storage, clock: clock)
+        try await queue.enqueue((0..<5).map { _ in request() })
+        #expect(await replayer(queue, width: 1) { _ in .success }.replay().finished == 5)
+        #expect(storage.questions.withLock { $0 } == 1)
+        // The last one finds that there are no more.
+        #expect(storage.claims.withLock { $0 } == 6)
+    }
+
+    @Test(
+        arguments: [
+            (true, 499, 0), (true, 500, 500), (true, 3_000, 3_000), (true, 9_000, 5_000), (false, 3_000, 0),
+        ])
+    func `waits for more room as long as the last claim took, if that is long, and there are more jobs`(
+        claim: (isFull: Bool, microseconds: Int64, wait: Int64)
+    ) {
+        let last = Replayer.LastClaim(time: .microseconds(claim.microseconds), isFull: claim.isFull)
+        #expect(last.patience == .microseconds(claim.wait))
+    }
+
     @Test func `jobs of one ordering key are sent in turn, and jobs of other keys at the same time`() async throws {
         let queue = try queue()
         try await queue.enqueue((0..<12).map { request($0 % 3 == 0 ? nil : "key \($0 % 3)") })
@@ -607,5 +628,25 @@ import Testing
         try await queue.release(1)
         try await queue.discard(1)
         #expect(try queue.job(1).map { [$0.state.description, $0.reason.description] } == ["done", "discarded"])
+    }
+}
+
+/// A storage that counts what a replayer asks of it.
+private final class CountingStorage: ReplayStorageWrapper {
+    let base: any ReplayStorage
+    let (questions, claims) = (Guarded(0), Guarded(0))
+
+    init(_ base: any ReplayStorage) { self.base = base }
+
+    func hasReady(in lanes: ReplaySelection.Lanes) async throws(ReplayError) -> Bool {
+        questions.withLock { $0 += 1 }
+        return try await base.hasReady(in: lanes)
+    }
+
+    func claim(
+        _ limit: Int, _ selection: ReplaySelection, by owner: ReplayOwnerRecord.ID
+    ) async throws(ReplayError) -> ReplayClaims? {
+        claims.withLock { $0 += 1 }
+        return try await base.claim(limit, selection, by: owner)
     }
 }
