@@ -20,7 +20,6 @@ package final class PostgresConnection {
     /// The time at which the server has to have answered.
     private var deadline = Uptime.max
     private var lastStatement = 0
-    private var isInTransaction = false
     private var isUndone = false
     /// Whether the connection was lost, or an answer may still come that nobody expects.
     private var isLost = false
@@ -108,10 +107,7 @@ package final class PostgresConnection {
         try send(sql)
         pending.append(.result)
         // The server blocks when nobody reads its answers, and then reads no more statements.
-        if pending.count >= 256 {
-            try requestAnswers()
-            _ = try readAll()
-        }
+        if pending.count >= 256 { try sync() }
     }
 
     /// Runs a statement, and the ones in the pipeline before it. One round trip.
@@ -125,7 +121,9 @@ package final class PostgresConnection {
             try send(sql)
             pending.append(.result)
         }
-        if isInTransaction { try requestAnswers() } else { try requestEnd() }
+        // Also in a transaction: only then does the server end it if this process falls silent. It would otherwise keep
+        // its locks until the network reports the end.
+        try requestEnd()
         let results = try readAll()
         guard results.count >= statements.count else { throw lost() }
         return Array(results.suffix(statements.count))
@@ -159,10 +157,7 @@ package final class PostgresConnection {
     /// Lets the transaction end without its changes.
     func undo() throws(PostgresError) {
         // So that a failure is known as in a transaction that is committed.
-        if !pending.isEmpty {
-            try requestAnswers()
-            _ = try readAll()
-        }
+        try syncIfNeeded()
         isUndone = true
     }
 
@@ -174,9 +169,7 @@ package final class PostgresConnection {
         _ body: (PostgresConnection) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
         try run("BEGIN")
-        isInTransaction = true
         isUndone = false
-        defer { isInTransaction = false }
         do throws(PostgresError) {
             let value = try body(self)
             try commit()
@@ -205,8 +198,8 @@ package final class PostgresConnection {
     }
 
     private func rollback() throws(PostgresError) {
-        // The pipeline ignores statements until its end.
-        try sync()
+        // After a failure, the pipeline ignores statements until its end.
+        try syncIfNeeded()
         try run("ROLLBACK")
         try sync()
     }
@@ -234,14 +227,10 @@ package final class PostgresConnection {
         return name
     }
 
-    /// Ends the pipeline: outside of a transaction, its statements are committed.
+    /// Ends the pipeline. Outside of a transaction, its statements are committed.
     private func requestEnd() throws(PostgresError) {
         guard PQpipelineSync(handle) == 1 else { throw lost() }
         pending.append(.end)
-    }
-
-    private func requestAnswers() throws(PostgresError) {
-        guard PQsendFlushRequest(handle) == 1 else { throw lost() }
     }
 
     /// Reads all answers.
