@@ -26,14 +26,14 @@ extension PostgresJobs {
         var areBehind: [Bool] = []
         for (draft, id) in zip(drafts, found.ids) {
             let key = draft.policy.orderingKey
-            let place = key.map { found.enter(id, Data($0.utf8)) } ?? (isHead: true, isBehind: false)
+            let place = key.map { found.enter(id, into: Data($0.utf8)) } ?? (isHead: true, isBehind: false)
             let isCovered = found.holds.cover(key: key, identity: draft.identity, lane: draft.lane)
             var row = ReplayRow(draft, id: id, isHead: place.isHead, isCovered: isCovered, at: now)
             if let owner, row.isHead, row.state == .ready, try !isQueueHeld() { row.claim(by: owner) }
             rows.append(row)
             areBehind.append(place.isBehind)
         }
-        try write(rows, drafts, areBehind: areBehind)
+        try write(rows, of: drafts, areBehind: areBehind)
         for row in rows { note(.enqueue, of: row.id, from: nil, to: row.state, reason: row.reason) }
         for (row, isBehind) in zip(rows, areBehind) where isBehind && !row.isHead { try enterLine(row) }
         return rows
@@ -50,7 +50,7 @@ extension PostgresJobs {
         var openCount = 0
 
         /// Adds a job to a line. A reserved id may be lower than those of jobs that came earlier.
-        mutating func enter(_ id: Int64, _ key: Data) -> (isHead: Bool, isBehind: Bool) {
+        mutating func enter(_ id: Int64, into key: Data) -> (isHead: Bool, isBehind: Bool) {
             let last = lines[key]
             lines[key] = max(last ?? 0, id)
             return (last == nil, id <= max(last ?? 0, ends[key] ?? 0))
@@ -99,7 +99,7 @@ extension PostgresJobs {
         return facts
     }
 
-    private func write(_ rows: [ReplayRow], _ drafts: [ReplayDraft], areBehind: [Bool]) throws(PostgresError) {
+    private func write(_ rows: [ReplayRow], of drafts: [ReplayDraft], areBehind: [Bool]) throws(PostgresError) {
         let details = drafts.map(ReplayDetails.init)
         let ids = rows.map(\.id)
         try connection.run(
@@ -113,7 +113,8 @@ extension PostgresJobs {
                 is_idempotent, unique_key, idempotency_key, method, url, host, lane, kind, tags, metadata, digest, creates
             FROM unnest(\(ids), \(rows.map(\.state.rawValue)), \(rows.map(\.reason.description)), \(rows.map(\.identity)),
                 \(rows.map(\.orderingKey)), \(rows.map(\.isStrict)), \(rows.map(\.isHead)), \(areBehind),
-                \(rows.map(\.isHeld)), \(drafts.map(\.policy.priority)), \(rows.map(\.runAt.rawValue)), \(rows.map { $0.expiresAt?.rawValue }),
+                \(rows.map(\.isHeld)), \(drafts.map(\.policy.priority)), \(rows.map(\.runAt.rawValue)),
+                \(rows.map { $0.expiresAt?.rawValue }),
                 \(rows.map(\.attemptLimit)), \(rows.map(\.token)), \(rows.map(\.owner)),
                 \(rows.map { $0.unknownSince?.rawValue }), \(rows.map(\.keyLifetime)), \(rows.map(\.isIdempotent)),
                 \(rows.map(\.uniqueKey)), \(details.map(\.idempotencyKey)), \(rows.map(\.method)), \(details.map(\.url)),

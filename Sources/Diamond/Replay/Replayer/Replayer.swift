@@ -46,7 +46,7 @@ public final class Replayer: Sendable {
     let loops = Guarded(Loops())
     let lastClaim = Guarded(LastClaim())
 
-    /// What the last claim tells of the next one.
+    /// The result of a claim, which decides when and how the next one is made.
     struct LastClaim {
         /// The time that it took.
         var time = Duration.zero

@@ -39,10 +39,10 @@ public struct QueuePlace: Sendable {
     }
 
     /// A storage on a server. While the server cannot be reached, jobs are added to a file below
-    /// ``Store/replayDirectory``, and moved when it is back. That file is sealed if the
-    /// engine has a seal. If it cannot be opened, the event ``ActivityEvent/queueFailed(reason:)`` says so. Then, and
-    /// for an engine without a store, calls throw `unreachable`. If it cannot be opened for the moment, because the
-    /// disk is full or the seal fails, ``Engine/queue()`` throws, and the next use of the queue tries again.
+    /// ``Store/replayDirectory``, and moved when it is back. That file is sealed if the engine has a seal. If it cannot
+    /// be opened, the event ``ActivityEvent/queueFailed(reason:)`` says so. Then, and for an engine without a store,
+    /// calls throw `unreachable`. If it cannot be opened for the moment, because the disk is full or the seal fails,
+    /// ``Engine/queue()`` throws, and the next use of the queue tries again.
     ///
     /// - Parameters:
     ///   - name: the name of the server, without a password. Jobs that a process has left in a file are moved by the
