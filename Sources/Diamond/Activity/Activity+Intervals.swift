@@ -18,17 +18,10 @@ extension Activity {
         let interval =
             beginning.notifications.observers.isEmpty
             ? nil
-            : makeInterval(beginning.id, kind: kind, for: subject, of: parent, attempt: attempt, request: request())
+            : ActivityInterval(
+                id: beginning.id, kind: kind, parent: parent, attempt: attempt, startedAt: .now, subject: subject,
+                request: request())
         beginning.notifications.deliver { interval.map { .began($0) } }
         return ActivityToken(beginning, kind: kind, interval: interval, in: self)
-    }
-
-    private func makeInterval(
-        _ id: ActivityInterval.ID, kind: ActivityInterval.Kind, for subject: ActivitySubject,
-        of parent: ActivityInterval.ID?, attempt: Int?, request: ActivityRequest
-    ) -> ActivityInterval {
-        ActivityInterval(
-            id: id, kind: kind, parent: parent, lane: subject.lane, origin: subject.origin, tags: subject.tags,
-            method: request.method, attempt: attempt, startedAt: .now, writeURL: request.url)
     }
 }

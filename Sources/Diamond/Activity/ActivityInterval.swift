@@ -38,23 +38,24 @@ public struct ActivityInterval: Identifiable, Sendable {
     /// The request or refresh that the interval belongs to; the first one if several requests share an attempt. It may
     /// end before the interval.
     public let parent: ID?
-    /// The lane of the request.
-    public let lane: Lane
-    /// The scheme, host and port; empty if the request's URL is malformed.
-    public let origin: String
-    /// The tags of the request.
-    public let tags: Tags
-    /// The method of the request.
-    public let method: HTTPRequest.Method
     /// The number, from 1, of the attempt, for attempts and for the waits before them; `nil` for other kinds.
     public let attempt: Int?
     /// The instant of the begin. In its end, the interval has lasted until now.
     public let startedAt: ContinuousClock.Instant
-    let writeURL: @Sendable () -> String
+    let subject: ActivitySubject
+    let request: ActivityRequest
 
+    /// The lane of the request.
+    public var lane: Lane { subject.lane }
+    /// The scheme, host and port; empty if the request's URL is malformed.
+    public var origin: String { subject.origin }
+    /// The tags of the request.
+    public var tags: Tags { subject.tags }
+    /// The method of the request.
+    public var method: HTTPRequest.Method { request.method }
     /// The URL without user info, with query items sorted by name and secret parameters masked. Computed on each
     /// access.
-    public var url: String { writeURL() }
+    public var url: String { request.url() }
 }
 
 /// The outcome of an interval. It is empty if there is nothing to report, such as after a wait, or if the interval was

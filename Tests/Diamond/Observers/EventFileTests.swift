@@ -31,9 +31,10 @@ import Testing
         -> ActivityInterval
     {
         ActivityInterval(
-            id: .init(number: id), kind: kind, parent: parent.map { .init(number: $0) }, lane: "images",
-            origin: "https://h:443", tags: ["b", "a"], method: .get, attempt: attempt,
-            startedAt: .now - .seconds(1), writeURL: { "https://h/a?q=\n\u{1B}\"" })
+            id: .init(number: id), kind: kind, parent: parent.map { .init(number: $0) }, attempt: attempt,
+            startedAt: .now - .seconds(1),
+            subject: ActivitySubject(lane: "images", origin: "https://h:443", tags: ["b", "a"]),
+            request: ActivityRequest(method: .get) { "https://h/a?q=\n\u{1B}\"" })
     }
 
     // MARK: The form
