@@ -1,5 +1,5 @@
 /// The state machine of an activity indicator, as a value. The indicator is not shown for short work, and does not
-/// flicker between two exchanges. The states are those of AFNetworking 3 (`AFNetworkActivityIndicatorManager`).
+/// flicker between two exchanges. The phases are those of AFNetworking 3 (`AFNetworkActivityIndicatorManager`).
 ///
 /// | | first exchange begins | last exchange ends | timer fires |
 /// |---|---|---|---|
@@ -8,22 +8,22 @@
 /// | active | – | delayingEnd | – |
 /// | delayingEnd | active | – | notActive |
 struct IndicatorLife: Equatable {
-    enum State: Hashable, CaseIterable { case notActive, delayingStart, active, delayingEnd }
+    enum Phase: Hashable, CaseIterable { case notActive, delayingStart, active, delayingEnd }
 
-    private(set) var state = State.notActive
+    private(set) var phase = Phase.notActive
     private var isBusy = false
-    /// The number of the current state's timer. Earlier timers have lower numbers.
+    /// The number of the current phase's timer. Earlier timers have lower numbers.
     private(set) var timerNumber = 0
 
-    var isVisible: Bool { state == .active || state == .delayingEnd }
+    var isVisible: Bool { phase == .active || phase == .delayingEnd }
 
-    /// Whether the state ends with ``timerFired(number:)``.
-    var isWaiting: Bool { state == .delayingStart || state == .delayingEnd }
+    /// Whether the phase ends with ``timerFired(number:)``.
+    var isWaiting: Bool { phase == .delayingStart || phase == .delayingEnd }
 
     /// Sets whether something is on the wire.
     mutating func change(isBusy: Bool) {
         self.isBusy = isBusy
-        switch (state, isBusy) {
+        switch (phase, isBusy) {
         case (.notActive, true): enter(.delayingStart)
         case (.active, false): enter(.delayingEnd)
         case (.delayingEnd, true): enter(.active)
@@ -36,15 +36,15 @@ struct IndicatorLife: Equatable {
     /// - Parameter number: the number of the timer. An earlier timer has no effect.
     mutating func timerFired(number: Int) {
         guard number == timerNumber else { return }
-        switch state {
+        switch phase {
         case .delayingStart: enter(isBusy ? .active : .notActive)
         case .delayingEnd: enter(.notActive)
         case .notActive, .active: break
         }
     }
 
-    private mutating func enter(_ state: State) {
-        self.state = state
+    private mutating func enter(_ phase: Phase) {
+        self.phase = phase
         timerNumber += 1
     }
 }

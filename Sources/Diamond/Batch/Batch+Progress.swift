@@ -27,24 +27,24 @@ extension BatchCoordinator {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             guard let number = add(continuation) else { return continuation.finish() }
             continuation.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.observers.remove(number) }
+                _ = self?.core.withLock { $0.observers.remove(number) }
             }
         }
     }
 
     /// - Returns: the number of the observer; `nil` if the batch is over and no progress follows.
     private func add(_ observer: AsyncStream<BatchProgress>.Continuation) -> Int? {
-        state.withLock { state in
-            observer.yield(state.life.progress)
-            guard !state.life.isOver else { return nil }
-            return state.observers.add(observer)
+        core.withLock { core in
+            observer.yield(core.life.progress)
+            guard !core.life.isOver else { return nil }
+            return core.observers.add(observer)
         }
     }
 
     fileprivate func foundationProgress() -> Progress {
-        state.withLock { state in
-            let progress = state.foundationProgress ?? newProgress(state.life.progress)
-            state.foundationProgress = progress
+        core.withLock { core in
+            let progress = core.foundationProgress ?? newProgress(core.life.progress)
+            core.foundationProgress = progress
             return progress
         }
     }
@@ -57,10 +57,10 @@ extension BatchCoordinator {
     }
 
     fileprivate func operation() -> BatchOperation {
-        let (operation, isOver) = state.withLock { state in
-            let operation = state.operation ?? BatchOperation(self)
-            state.operation = state.life.isOver ? nil : operation
-            return (operation, state.life.isOver)
+        let (operation, isOver) = core.withLock { core in
+            let operation = core.operation ?? BatchOperation(self)
+            core.operation = core.life.isOver ? nil : operation
+            return (operation, core.life.isOver)
         }
         if isOver { operation.end() }
         return operation

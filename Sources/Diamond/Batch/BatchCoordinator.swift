@@ -6,7 +6,7 @@ import Foundation
 /// The connections retain the coordinator, and it retains none of them. It continues to work after the batch is
 /// released. If the batch is never run, it is freed with the connections.
 final class BatchCoordinator: Sendable {
-    struct State {
+    struct Core {
         var life: BatchLife
         var observers = Listeners<AsyncStream<BatchProgress>.Continuation>()
         var waiters: [Promise<Void>] = []
@@ -17,18 +17,18 @@ final class BatchCoordinator: Sendable {
     // `weak let` needs Swift 6.3.
     private struct Item: Sendable { weak var connection: Connection? }
 
-    let state: Guarded<State>
+    let core: Guarded<Core>
     private let items: [Item]
     private let isFailure: @Sendable (Response) -> Bool
 
     init(_ connections: [Connection], isFailingFast: Bool, isFailure: @escaping @Sendable (Response) -> Bool) {
         self.isFailure = isFailure
         items = connections.map(Item.init)
-        state = Guarded(State(life: BatchLife(count: connections.count, isFailingFast: isFailingFast)))
+        core = Guarded(Core(life: BatchLife(count: connections.count, isFailingFast: isFailingFast)))
     }
 
     // The streams of a batch that is never run end here.
-    deinit { for observer in state.withLock({ $0.observers.all }) { observer.finish() } }
+    deinit { for observer in core.withLock({ $0.observers.all }) { observer.finish() } }
 
     /// Observes the connections. Some may have finished.
     func open(_ connections: [Connection]) {
@@ -40,9 +40,9 @@ final class BatchCoordinator: Sendable {
 
     private func record(_ outcome: ConnectionLife.Outcome, of index: Int) {
         let isFailure = isFailed(outcome)
-        let cancelsOthers = state.withLock { state in
-            defer { state.yieldProgress() }
-            return state.life.end(index, isFailure: isFailure)
+        let cancelsOthers = core.withLock { core in
+            defer { core.yieldProgress() }
+            return core.life.end(index, isFailure: isFailure)
         }
         if cancelsOthers { cancel() }
         report()
@@ -57,41 +57,41 @@ final class BatchCoordinator: Sendable {
 
     // MARK: Reports
 
-    var progress: BatchProgress { state.withLock { $0.life.progress } }
+    var progress: BatchProgress { core.withLock { $0.life.progress } }
 
     /// Returns the index of an item by the order in which the items ended: position 0 is the one that ended first.
     /// `nil` if fewer have ended.
     func index(endedAt position: Int) -> Int? {
-        state.withLock { $0.life.ended.indices.contains(position) ? $0.life.ended[position] : nil }
+        core.withLock { $0.life.ended.indices.contains(position) ? $0.life.ended[position] : nil }
     }
 
     /// Returns when the batch is over. A cancellation does not end the wait.
     func end() async {
         let end = Promise<Void>()
-        let isOver = state.withLock { state in
-            if !state.life.isOver { state.waiters.append(end) }
-            return state.life.isOver
+        let isOver = core.withLock { core in
+            if !core.life.isOver { core.waiters.append(end) }
+            return core.life.isOver
         }
         if !isOver { await end.value() }
     }
 
     private func report() {
-        while let (report, foundationProgress) = state.withLock({ $0.nextReport() }) {
+        while let (report, foundationProgress) = core.withLock({ $0.nextReport() }) {
             foundationProgress?.completedUnitCount = Int64(report.completed)
             if report.isEnd { close() }
-            state.withLock { $0.life.endReport() }
+            core.withLock { $0.life.endReport() }
         }
     }
 
     /// Reports the end to all observers and waiters, and releases them.
     private func close() {
-        let last = state.withLock { state in
+        let last = core.withLock { core in
             defer {
-                state.observers = Listeners()
-                state.waiters = []
-                state.operation = nil
+                core.observers = Listeners()
+                core.waiters = []
+                core.operation = nil
             }
-            return state
+            return core
         }
         last.operation?.end()
         for observer in last.observers.all { observer.finish() }
@@ -105,30 +105,30 @@ final class BatchCoordinator: Sendable {
     func cancel() { for item in items { item.connection?.cancel() } }
 
     func pause() {
-        state.withLock { $0.life.pause() }
+        core.withLock { $0.life.pause() }
         applyPauses()
     }
 
     func resume() {
-        state.withLock { $0.life.resume() }
+        core.withLock { $0.life.resume() }
         applyPauses()
     }
 
     /// Pauses or resumes the connections. One thread does so at a time, so that every connection gets the calls in
     /// their order.
     private func applyPauses() {
-        while let isPaused = state.withLock({ $0.life.nextPauseChange() }) {
+        while let isPaused = core.withLock({ $0.life.nextPauseChange() }) {
             for item in items { isPaused ? item.connection?.pause() : item.connection?.resume() }
-            state.withLock { $0.life.endPauseChange() }
+            core.withLock { $0.life.endPauseChange() }
         }
     }
 }
 
-extension BatchCoordinator.State {
+extension BatchCoordinator.Core {
     /// Sends the progress to the observers. Yielding runs no code of theirs.
     func yieldProgress() { observers.yield(life.progress) }
 
-    mutating func nextReport() -> (BatchLife.Report, Progress?)? {
+    mutating func nextReport() -> (report: BatchLife.Report, foundationProgress: Progress?)? {
         life.nextReport().map { ($0, foundationProgress) }
     }
 }

@@ -119,7 +119,7 @@ extension ProgressObserver.State {
     }
 
     /// - Returns: the `Progress` and its new values; `nil` if it is up to date.
-    fileprivate mutating func nextUpdate() -> (Progress, UnitCounts)? {
+    fileprivate mutating func nextUpdate() -> (progress: Progress, units: UnitCounts)? {
         guard let foundationProgress, needsUpdate else {
             isUpdating = false
             return nil

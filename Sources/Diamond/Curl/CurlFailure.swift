@@ -4,6 +4,8 @@ import Foundation
 
 /// A translator of libcurl's results into the transport's errors.
 enum CurlFailure {
+    private typealias Meaning = (code: TransportError.Code, reason: String)
+
     /// Returns the error for a result; `nil` for success.
     static func error(_ result: CURLcode, transfer: CurlTransfer) -> TransportError? {
         guard result != CURLE_OK else { return nil }
@@ -19,7 +21,7 @@ enum CurlFailure {
     }
 
     /// Returns the failure for a proxy that refuses to open a tunnel.
-    private static func proxyRefusal(_ transfer: CurlTransfer) -> (TransportError.Code, String)? {
+    private static func proxyRefusal(_ transfer: CurlTransfer) -> Meaning? {
         guard let handle = transfer.handle, !transfer.hasBegun else { return nil }
         let status = diamond_curl_get_long(handle.easy, CURLINFO_HTTP_CONNECTCODE)
         guard status >= 300 else { return nil }
@@ -28,7 +30,7 @@ enum CurlFailure {
 
     /// Returns the failure for a line without an end, or for invalid chunks. libcurl reports them as a broken
     /// connection or lack of memory.
-    private static func excess(_ result: CURLcode, transfer: CurlTransfer) -> (TransportError.Code, String)? {
+    private static func excess(_ result: CURLcode, transfer: CurlTransfer) -> Meaning? {
         guard transfer.hasBegun, let handle = transfer.handle else { return nil }
         switch result {
         case CURLE_OUT_OF_MEMORY, diamond_curl_too_large:
@@ -69,7 +71,7 @@ enum CurlFailure {
         return TransportError(code, "\(transfer.request.originText): \(reason)", serverMayHaveActed: isSent)
     }
 
-    private static func meaning(_ result: CURLcode, hasHead: Bool) -> (TransportError.Code, String) {
+    private static func meaning(_ result: CURLcode, hasHead: Bool) -> Meaning {
         switch result {
         case CURLE_URL_MALFORMAT:
             (.badURL, "the URL cannot be sent: give an http or https URL")

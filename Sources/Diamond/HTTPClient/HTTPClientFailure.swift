@@ -69,7 +69,7 @@ enum HTTPClientFailure {
         }
     }
 
-    private typealias Meaning = (TransportError.Code, String)
+    private typealias Meaning = (code: TransportError.Code, reason: String)
 
     private static let lateConnection = "no connection in time: try again, or allow more time"
     private static let largeHead =

@@ -15,7 +15,7 @@ extension Pipeline {
         into sink: any BodySink,
         for caller: Caller = Caller()
     ) async throws(ConnectionError) -> Response {
-        let caller = caller.receiving(into: sink)
+        let caller = caller.with { $0.sink = sink }
         do throws(ConnectionError) {
             let response = try await untransformedResponse(to: request, for: caller)
             // Interceptors transform only responses with their bodies.
@@ -33,7 +33,8 @@ extension Pipeline {
         for caller: Caller = Caller()
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            return try await directResponse(to: try withQuery(request, for: upload), for: caller.uploading(upload))
+            let caller = caller.with { $0.upload = upload }
+            return try await directResponse(to: try withQuery(request, for: upload), for: caller)
         } catch {
             throw await transformed(error, for: caller)
         }

@@ -98,7 +98,7 @@ extension Pipeline {
             && !invalidations.hasLogout(of: context.wire.identity, since: resolvedAt)
     }
 
-    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, position: LogPosition) {
+    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (request: Request, position: LogPosition) {
         let position = invalidations.position
         return (try await environment.resolve(request, within: time.left(of: request)), position)
     }
@@ -108,7 +108,7 @@ extension Pipeline {
         of resolved: Request,
         at position: LogPosition,
         limit: Int
-    ) throws(ConnectionError) -> (SharedStreams.Key, RequestContext)? {
+    ) throws(ConnectionError) -> (key: SharedStreams.Key, context: RequestContext)? {
         let context = RequestContext(
             try ResolvedRequest(resolved, rules: environment.rules), for: Caller(), at: position,
             cookies: exchangeEnvironment.cookies,

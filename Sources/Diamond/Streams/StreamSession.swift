@@ -92,7 +92,7 @@ final class StreamSession: BodySink {
 
     private func run(_ request: Request, resolvedAt position: LogPosition?, over pipeline: Pipeline) async {
         let outcome: Result<Response, ConnectionError>
-        let caller = position.map { Caller().resolved(at: $0) } ?? Caller()
+        let caller = position.map { position in Caller().with { $0.resolvedAt = position } } ?? Caller()
         do throws(ConnectionError) {
             outcome = .success(try await pipeline.stream(request, into: self, for: caller))
         } catch {

@@ -77,7 +77,7 @@ struct BodyPipe: Sendable {
     }
 
     private func yield(upTo highWater: Int, _ append: (inout Data) -> Void) -> Demand {
-        let (demand, waiter, progress) = state.withLock { state -> (Demand, Waiter?, State.ProgressReport?) in
+        let (demand, waiter, progress) = state.withLock { state -> State.Yielding in
             guard state.end == nil else { return (.stop, nil, nil) }
             append(&state.buffer)
             if let limit = state.limit {
@@ -207,6 +207,9 @@ extension BodyPipe.State {
     /// The number of bytes so far, and the function to report it to.
     fileprivate var progress: ProgressReport? { onProgress.map { (buffer.count, $0) } }
 
+    /// The demand for the next piece, the reader to resume, and the progress to report.
+    fileprivate typealias Yielding = (demand: BodyPipe.Demand, waiter: BodyPipe.Waiter?, progress: ProgressReport?)
+
     fileprivate typealias Outcome<Value> = Result<Value, TransportError>
 
     fileprivate mutating func removeWaiter() -> BodyPipe.Waiter? {
@@ -226,7 +229,7 @@ extension BodyPipe.State {
         return limit.map { buffer.count > $0 } ?? !buffer.isEmpty
     }
 
-    fileprivate mutating func removePiece() -> (Outcome<Data?>?, (@Sendable () -> Void)?) {
+    fileprivate mutating func removePiece() -> (outcome: Outcome<Data?>?, onResume: (@Sendable () -> Void)?) {
         if !buffer.isEmpty {
             defer { buffer = Data() }
             return (.success(buffer), unpause())

@@ -8,13 +8,13 @@ import Testing
     enum Input: CaseIterable { case begins, ends, timeIsUp }
 
     /// The inputs that lead to a state.
-    private static let ways: [IndicatorLife.State: [Input]] = [
+    private static let ways: [IndicatorLife.Phase: [Input]] = [
         .notActive: [], .delayingStart: [.begins], .active: [.begins, .timeIsUp],
         .delayingEnd: [.begins, .timeIsUp, .ends],
     ]
 
     @Test(arguments: [
-        (IndicatorLife.State.notActive, Input.begins, IndicatorLife.State.delayingStart),
+        (IndicatorLife.Phase.notActive, Input.begins, IndicatorLife.Phase.delayingStart),
         (.notActive, .ends, .notActive),
         (.notActive, .timeIsUp, .notActive),
         (.delayingStart, .begins, .delayingStart),
@@ -27,13 +27,13 @@ import Testing
         (.delayingEnd, .ends, .delayingEnd),
         (.delayingEnd, .timeIsUp, .notActive),
     ]) func `an indicator's lifecycle follows AFNetworking's table`(
-        state: IndicatorLife.State, input: Input, next: IndicatorLife.State
+        state: IndicatorLife.Phase, input: Input, next: IndicatorLife.Phase
     ) throws {
         var life = IndicatorLife()
         for step in try #require(Self.ways[state]) { life.take(step) }
-        #expect(life.state == state)
+        #expect(life.phase == state)
         life.take(input)
-        #expect(life.state == next)
+        #expect(life.phase == next)
         #expect(life.isVisible == [.active, .delayingEnd].contains(next))
         #expect(life.isWaiting == [.delayingStart, .delayingEnd].contains(next))
     }
@@ -41,7 +41,7 @@ import Testing
     @Test func `an indicator's lifecycle shows no activity that ended before its delay`() {
         var life = IndicatorLife()
         for step in [Input.begins, .ends, .timeIsUp] { life.take(step) }
-        #expect(life.state == .notActive)
+        #expect(life.phase == .notActive)
     }
 
     @Test func `an indicator's lifecycle does not restart the delay where one activity follows another`() {
@@ -62,7 +62,7 @@ import Testing
         life.take(.begins)
         life.take(.ends)
         life.timerFired(number: old)
-        #expect(life.state == .delayingEnd)
+        #expect(life.phase == .delayingEnd)
     }
 }
 

@@ -57,7 +57,7 @@ import Testing
         #expect(zip(progress, progress.dropFirst()).allSatisfy { $0.completed < $1.completed })
         #expect(progress.last == BatchProgress(completed: batch.count, failed: failed, count: batch.count))
         #expect(batch.foundationProgress.isFinished && batch.operation.isFinished)
-        let isFailingFast = batch.coordinator.state.withLock { $0.life.isFailingFast }
+        let isFailingFast = batch.coordinator.core.withLock { $0.life.isFailingFast }
         #expect(isFailingFast || !results.contains { $0.code.map { $0 != .cancelled } ?? false })
     }
 }

@@ -8,16 +8,16 @@ extension DependencyGraph {
     ///   held.
     /// - Returns: `false`, without an effect, if it would wait for itself.
     static func enterLine(_ connection: Connection, behind last: Connection, releaseLater: inout [AnyObject]) -> Bool {
-        state.withLock { state in
+        core.withLock { core in
             let node = connection.node
             let end = last.node
-            let isBehind = state.order.move(node, after: end) == nil
+            let isBehind = core.order.move(node, after: end) == nil
             if isBehind {
                 node.predecessor = end
                 end.successor = node
                 _ = node.follow(end, releaseLater: &releaseLater)
             }
-            releaseLater += state.order.takeReleaseLater()
+            releaseLater += core.order.takeReleaseLater()
             return isBehind
         }
     }
@@ -27,7 +27,7 @@ extension DependencyGraph {
     /// - Parameter releaseLater: collects objects that may have no other reference, to be released while no lock is
     ///   held.
     static func leaveLine(_ connection: Connection, releaseLater: inout [AnyObject]) {
-        state.withLock { _ in
+        core.withLock { _ in
             guard let node = connection.knownNode else { return }
             let predecessor = node.predecessor
             let successor = node.successor

@@ -7,7 +7,7 @@ import Foundation
 /// Here the end of an operation costs only the edges to it. Adding an edge costs the same for any number of edges,
 /// unless it goes against the ``DependencyOrder``.
 enum DependencyGraph {
-    struct State {
+    struct Core {
         /// The connections that may start and have not been started.
         var ready = FIFOQueue<Connection>()
         /// The threads that start them.
@@ -22,11 +22,11 @@ enum DependencyGraph {
         }
     }
 
-    static let state = Guarded(State())
+    static let core = Guarded(Core())
 
     /// Returns the dependencies of a connection, ended ones included.
     static func dependencies(of connection: Connection) -> [Dependency.References] {
-        state.withLock { _ in connection.knownNode?.dependencies.map(\.references) ?? [] }
+        core.withLock { _ in connection.knownNode?.dependencies.map(\.references) ?? [] }
     }
 
     // MARK: Edges
@@ -48,11 +48,11 @@ enum DependencyGraph {
     ///
     /// - Parameter gate: a gate that Foundation knows already. It is ended if it is not needed.
     static func add(_ edge: Dependency, of dependent: Connection, gate: DependencyGate?) -> Addition {
-        let (addition, isKept, releaseLater) = state.withLock { state in
+        let (addition, isKept, releaseLater) = core.withLock { core in
             var releaseLater: [AnyObject] = []
             let (addition, isKept) = add(
-                edge, of: dependent, gate: gate, order: &state.order, releaseLater: &releaseLater)
-            return (addition, isKept, releaseLater + state.order.takeReleaseLater())
+                edge, of: dependent, gate: gate, order: &core.order, releaseLater: &releaseLater)
+            return (addition, isKept, releaseLater + core.order.takeReleaseLater())
         }
         withExtendedLifetime(releaseLater) {}
         if !isKept { gate?.end() }
@@ -110,9 +110,9 @@ enum DependencyGraph {
     }
 
     private static func remove(from dependent: Connection, where isMeant: (Dependency) -> Bool) {
-        let edges = state.withLock { _ in dependent.knownNode?.removeDependencies(where: isMeant) ?? [] }
+        let edges = core.withLock { _ in dependent.knownNode?.removeDependencies(where: isMeant) ?? [] }
         end { edges }
-        let references = state.withLock { _ in edges.map { $0.releaseReferences() } }
+        let references = core.withLock { _ in edges.map { $0.releaseReferences() } }
         withExtendedLifetime(references) {}
     }
 
@@ -132,7 +132,7 @@ enum DependencyGraph {
     /// Records that a queue sees the connection. Returns whether a gate is needed: the queue is the first one, and
     /// the connection has unfinished dependencies.
     static func needsGate(_ connection: Connection) -> Bool {
-        state.withLock { _ in
+        core.withLock { _ in
             connection.isQueued = true
             guard !connection.isWatched else { return false }
             connection.isWatched = true
@@ -142,7 +142,7 @@ enum DependencyGraph {
 
     /// Sets a gate that Foundation knows already, if the connection still waits; else ends the gate.
     static func setGate(_ gate: DependencyGate, of connection: Connection) {
-        let isSet = state.withLock { _ in
+        let isSet = core.withLock { _ in
             guard connection.isHeld, connection.node.gate == nil else { return false }
             connection.node.setGate(gate)
             return true
@@ -150,10 +150,10 @@ enum DependencyGraph {
         if !isSet { gate.end() }
     }
 
-    static func isHeld(_ connection: Connection) -> Bool { state.withLock { _ in connection.isHeld } }
+    static func isHeld(_ connection: Connection) -> Bool { core.withLock { _ in connection.isHeld } }
 
     /// Whether a queue of the app may have the connection.
-    static func isQueued(_ connection: Connection) -> Bool { state.withLock { _ in connection.isQueued } }
+    static func isQueued(_ connection: Connection) -> Bool { core.withLock { _ in connection.isQueued } }
 
     // MARK: Waiting
 
@@ -161,7 +161,7 @@ enum DependencyGraph {
     ///
     /// - Returns: the operations that it waits for and that are no connections; `nil` if it need not wait.
     static func wait(_ connection: Connection) -> [Dependency.Foreign]? {
-        state.withLock { _ in
+        core.withLock { _ in
             guard connection.isHeld else { return nil }
             connection.node.waiting = connection
             return connection.node.foreign
@@ -172,7 +172,7 @@ enum DependencyGraph {
     ///
     /// - Returns: whether the connection waited.
     static func stopWaiting(_ connection: Connection) -> Bool {
-        state.withLock { _ in
+        core.withLock { _ in
             defer { connection.knownNode?.waiting = nil }
             return connection.knownNode?.waiting != nil
         }
@@ -190,7 +190,7 @@ enum DependencyGraph {
 
     /// Releases the dependencies of a finished connection.
     static func drop(dependenciesOf connection: Connection) {
-        let references = state.withLock { _ in connection.knownNode?.removeDependencies() ?? [] }
+        let references = core.withLock { _ in connection.knownNode?.removeDependencies() ?? [] }
         // Freed outside of the lock.
         withExtendedLifetime(references) {}
     }
@@ -200,9 +200,9 @@ enum DependencyGraph {
 
     /// Ends edges. Outside of the lock, it ends gates for Foundation and starts connections that are ready.
     private static func end(_ edges: () -> [Dependency]) {
-        let (gates, ended) = state.withLock { state in
+        let (gates, ended) = core.withLock { core in
             let edges = edges()
-            return (end(edges, in: &state), edges)
+            return (end(edges, in: &core), edges)
         }
         guard !ended.isEmpty else { return }
         // The last references are released here, outside of the lock.
@@ -212,13 +212,13 @@ enum DependencyGraph {
         startReady()
     }
 
-    private static func end(_ edges: [Dependency], in state: inout State) -> [(DependencyGate, of: Connection)] {
+    private static func end(_ edges: [Dependency], in core: inout Core) -> [(DependencyGate, of: Connection)] {
         var gates: [(DependencyGate, of: Connection)] = []
         for edge in edges where !edge.isOver {
             edge.isOver = true
             guard let (gate, waiting) = edge.dependent?.finishOne() else { continue }
             if let gate { gates.append(gate) }
-            if let waiting { state.ready.append(waiting) }
+            if let waiting { core.ready.append(waiting) }
         }
         return gates
     }
@@ -228,8 +228,8 @@ enum DependencyGraph {
     // of the app may block one of them.
     private static func startReady() {
         let thread = pthread_self()
-        guard state.withLock({ !$0.ready.isEmpty && $0.starters.insert(thread).inserted }) else { return }
-        while let connection = state.withLock({ $0.next(for: thread) }) { connection.start() }
+        guard core.withLock({ !$0.ready.isEmpty && $0.starters.insert(thread).inserted }) else { return }
+        while let connection = core.withLock({ $0.next(for: thread) }) { connection.start() }
     }
 
     // MARK: Releasing
@@ -237,7 +237,7 @@ enum DependencyGraph {
     /// Drops the references of a waiting connection to those dependencies that no engine runs. If such a dependency
     /// is freed before it ends, the connection is canceled.
     static func dropUnowned(dependenciesOf connection: Connection) {
-        let dropped = state.withLock { _ in connection.knownNode?.dropUnownedConnections() ?? [] }
+        let dropped = core.withLock { _ in connection.knownNode?.dropUnownedConnections() ?? [] }
         withExtendedLifetime(dropped) {}
     }
 
@@ -249,7 +249,7 @@ enum DependencyGraph {
         var orphans: [Connection] = []
         // Released after the lock, by the call of this thread that is doing so already: recursion along a long chain
         // would overflow the stack.
-        freed.references += state.withLock { _ in
+        freed.references += core.withLock { _ in
             defer { orphans = node.orphans }
             return node.close()
         }

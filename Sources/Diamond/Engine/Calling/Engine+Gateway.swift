@@ -24,7 +24,10 @@ extension Engine {
         _ request: Request, target: String, upload: UploadSource?, to client: any GatewayClient
     ) async throws(ConnectionError) {
         let sink = GatewaySink(client, isForHead: request.method == .head)
-        let caller = Caller().forwarding(to: target).uploading(upload.map { Upload($0, progress: nil) })
+        let caller = Caller().with {
+            $0.target = target
+            $0.upload = upload.map { Upload($0, progress: nil) }
+        }
         let response = try await pipeline.stream(request, into: sink, for: caller)
         do throws(TransportError) { try await sink.end(with: response) } catch { throw ConnectionError(error) }
     }

@@ -1,20 +1,34 @@
 /// The caller that waits for a response: a task, or a run of a connection.
 ///
 /// It has the priority of the request, the source and the sink of bodies, and the handler of the response.
+@dynamicMemberLookup
 struct Caller: Sendable {
-    private struct Content: Sendable {
+    /// The properties of a caller. ``with(_:)`` changes them.
+    struct Content: Sendable {
+        /// The run of the connection; `nil` for a task.
         var run: (any CallerRun)?
+        /// The handler that validates and decodes the response; `nil` if the caller accepts every response.
         var handler: ResponseHandler?
+        /// The sink for the body of a successful response; `nil` if the body is collected.
         var sink: (any BodySink)?
+        /// The source of the request's body; `nil` if the request has its body, or there is none.
         var upload: Upload?
+        /// The request target that is sent byte for byte; `nil` for that of the URL.
         var target: String?
+        /// The gate to pass before each attempt of a durable request, whose exchange is not shared; `nil` for all
+        /// others.
         var gate: SendGate?
+        /// The durable request, which is the same for all runs of a connection; `nil` for others.
         var durableRequest: DurableRequest?
+        /// The position in the log of invalidations at which the request was resolved; `nil` if it has to be resolved.
         var resolvedAt: LogPosition?
         // Next to properties of one byte, so that the smaller ones share a word.
-        var standingPriority = RequestPriority.normal
-        var isInFlight: Bool
-        var request: ActivityInterval.ID?
+        fileprivate var standingPriority = RequestPriority.normal
+        /// Whether a shared exchange waits for the response. The caller then joins none, because it could wait for
+        /// itself.
+        fileprivate(set) var isInFlight: Bool
+        /// The interval that exchanges belong to; `nil` if it begins with the first exchange.
+        fileprivate(set) var request: ActivityInterval.ID?
     }
 
     private var content: CopyOnWrite<Content>
@@ -31,49 +45,20 @@ struct Caller: Sendable {
                 request: request))
     }
 
-    /// The run of the connection; `nil` for a task.
-    var run: (any CallerRun)? { content.value.run }
-    /// The handler that validates and decodes the response; `nil` if the caller accepts every response.
-    var handler: ResponseHandler? { content.value.handler }
-    /// The sink for the body of a successful response; `nil` if the body is collected.
-    var sink: (any BodySink)? { content.value.sink }
-    /// The source of the request's body; `nil` if the request has its body, or there is none.
-    var upload: Upload? { content.value.upload }
-    /// The request target that is sent byte for byte; `nil` for that of the URL.
-    var target: String? { content.value.target }
-    /// The gate to pass before each attempt of a durable request, whose exchange is not shared; `nil` for all others.
-    var gate: SendGate? { content.value.gate }
-    /// The position in the log of invalidations at which the request was resolved; `nil` if it has to be resolved.
-    var resolvedAt: LogPosition? { content.value.resolvedAt }
-    /// The durable request, which is the same for all runs of a connection; `nil` for others.
-    var durableRequest: DurableRequest? { content.value.durableRequest }
-    /// The interval that exchanges belong to; `nil` if it begins with the first exchange.
-    var request: ActivityInterval.ID? { content.value.request }
-    /// Whether a shared exchange waits for the response. The caller then joins none, because it could wait for itself.
-    var isInFlight: Bool { content.value.isInFlight }
+    /// Returns a property of the ``Content``.
+    subscript<Value>(dynamicMember property: KeyPath<Content, Value>) -> Value { content.value[keyPath: property] }
 
-    /// Returns the caller with a sink for the body of a successful response.
-    func receiving(into sink: any BodySink) -> Caller { changed { $0.sink = sink } }
-
-    /// The caller without a sink.
-    var collecting: Caller { changed { $0.sink = nil } }
-
-    /// Returns the caller with a source for the request's body; `nil` removes it.
-    func uploading(_ upload: Upload?) -> Caller { changed { $0.upload = upload } }
-
-    /// Returns the caller with a request target that is sent byte for byte.
-    func forwarding(to target: String) -> Caller { changed { $0.target = target } }
-
-    /// Returns the caller with a gate to pass before each attempt.
-    func gated(by gate: SendGate) -> Caller { changed { $0.gate = gate } }
-
-    /// Returns the caller of a request that was resolved at a position.
-    func resolved(at position: LogPosition) -> Caller { changed { $0.resolvedAt = position } }
+    /// Returns the caller with other properties.
+    func with(_ change: (inout Content) -> Void) -> Caller {
+        var caller = self
+        change(&caller.content.value)
+        return caller
+    }
 
     /// The caller of background work, which continues after this caller has its response or was canceled. It has the
     /// same priority, and no run.
     var inBackground: Caller {
-        changed { [priority] in
+        with { [priority] in
             $0.standingPriority = priority
             $0.run = nil
             $0.sink = nil
@@ -88,34 +73,28 @@ struct Caller: Sendable {
     func receive(_ event: ExchangeEvent) {
         switch event {
         case .began, .personal, .waiting: break
-        case .attempt: run?.setWaiting(false)
-        case .permitReleased: run?.setWaiting(true)
+        case .attempt: self.run?.setWaiting(false)
+        case .permitReleased: self.run?.setWaiting(true)
         }
-        run?.receive(event)
-        sink?.receive(event)
-        upload?.receive(event)
+        self.run?.receive(event)
+        self.sink?.receive(event)
+        self.upload?.receive(event)
     }
 
     /// Runs a body that waits for something other than the wire, so that another connection may start meanwhile.
     func whileWaiting<Value: ~Copyable, Failure: Error>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        guard let run else { return try await body() }
+        guard let run = self.run else { return try await body() }
         run.setWaiting(true)
         defer { run.setWaiting(false) }
         return try await body()
-    }
-
-    private func changed(_ change: (inout Content) -> Void) -> Caller {
-        var caller = self
-        change(&caller.content.value)
-        return caller
     }
 }
 
 extension Caller: PriorityWaiter {
     /// The connection's priority now; that of a task, and of background work, does not change.
-    var priority: RequestPriority { run?.priority ?? content.value.standingPriority }
+    var priority: RequestPriority { self.run?.priority ?? content.value.standingPriority }
 
-    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) { run?.onPriorityChange(change) }
+    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) { self.run?.onPriorityChange(change) }
 }

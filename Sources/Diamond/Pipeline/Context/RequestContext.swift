@@ -81,7 +81,7 @@ final class RequestContext: Sendable {
         cookies: CookieJar?,
         now: @autoclosure () -> Date
     ) {
-        let caller = hasBody || last.caller.upload == nil ? last.caller : last.caller.uploading(nil)
+        let caller = hasBody || last.caller.upload == nil ? last.caller : last.caller.with { $0.upload = nil }
         let isOtherOrigin = resolved.wire.url.origin != last.wire.url.origin
         // Secret parameters are not sent to another URL.
         let hasLostItems = last.wire.hasReplacedItems(rules) && !resolved.wire.hasReplacedItems(rules)
@@ -99,18 +99,18 @@ final class RequestContext: Sendable {
         if caller.sink != nil { traits.insert(.afterSink) } else { traits.remove(.afterSink) }
         // A gateway stores the body in pieces, also without a client.
         let isOfGateway = caller.sink?.takesEveryStatus == true
-        let caller = isOfGateway ? caller.inBackground.receiving(into: DiscardingSink()) : caller.inBackground
+        let caller = isOfGateway ? caller.inBackground.with { $0.sink = DiscardingSink() } : caller.inBackground
         return RequestContext(resolved.withoutConditions, caller, traits, timeStart: nil, resolvedAt: resolvedAt)
     }
 
     /// The context of a caller that collects the body.
     var collected: RequestContext {
-        RequestContext(resolved, caller.collecting, traits, timeStart: timeStart, resolvedAt: resolvedAt)
+        RequestContext(resolved, caller.with { $0.sink = nil }, traits, timeStart: timeStart, resolvedAt: resolvedAt)
     }
 
     /// Returns the context of a caller whose body goes into a sink.
     func receiving(into sink: any BodySink) -> RequestContext {
-        RequestContext(resolved, caller.receiving(into: sink), traits, timeStart: timeStart, resolvedAt: resolvedAt)
+        RequestContext(resolved, caller.with { $0.sink = sink }, traits, timeStart: timeStart, resolvedAt: resolvedAt)
     }
 
     var wire: WireRequest { resolved.wire }

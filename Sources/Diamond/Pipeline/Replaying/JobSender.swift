@@ -25,7 +25,7 @@ struct JobSender: Sendable {
         request.replay = .never
         let gate = gate(for: attempt, request: request)
         let response = await Result { [request] () async throws(ConnectionError) in
-            try await pipeline.directResponse(to: request, for: caller.gated(by: gate))
+            try await pipeline.directResponse(to: request, for: caller.with { $0.gate = gate })
         }
         return SentRequest(
             response: response,

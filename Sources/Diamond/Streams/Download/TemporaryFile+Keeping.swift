@@ -8,7 +8,7 @@ extension TemporaryFile {
     ///
     /// - Parameter isSynced: whether the file is synced to the disk before.
     func part(isSynced: Bool) throws -> ReceivedPart {
-        let name = state.withLock { $0.keptName }
+        let name = location.withLock { $0.keptName }
         let part = try contents.withLock { contents in try self.part(named: name, in: &contents) }
         if isSynced { try sync() }
         return part
@@ -116,25 +116,25 @@ extension TemporaryFile {
 
     /// Gives the file the name that other processes leave.
     func keep() throws {
-        try state.withLock { state in
-            if !state.isKept { try setName(of: &state, state.keptName, isKept: true) }
+        try location.withLock { location in
+            if !location.isKept { try setName(of: &location, location.keptName, isKept: true) }
         }
     }
 
     /// Gives a kept file another name, so that no row names it.
     func release() throws {
-        try state.withLock { state in
-            if state.isKept, state.exists { try setName(of: &state, PartFile.name(isKept: false), isKept: false) }
-            state.keptName = PartFile.name(isKept: true)
+        try location.withLock { location in
+            if location.isKept, location.exists { try setName(of: &location, PartFile.name(isKept: false), isKept: false) }
+            location.keptName = PartFile.name(isKept: true)
         }
     }
 
-    private func setName(of state: inout State, _ name: String, isKept: Bool) throws {
-        guard state.exists else { throw POSIXError(.ENOENT) }
+    private func setName(of location: inout Location, _ name: String, isKept: Bool) throws {
+        guard location.exists else { throw POSIXError(.ENOENT) }
         let path = directory + "/" + name
-        try Self.check(rename(state.path, path))
-        state.path = path
-        state.isKept = isKept
+        try Self.check(rename(location.path, path))
+        location.path = path
+        location.isKept = isKept
     }
 }
 

@@ -9,7 +9,7 @@ import Foundation
 /// Every call may block, and throws `POSIXError`, or the error of the seal. One task at a time reads and writes the
 /// contents.
 final class TemporaryFile: Sendable {
-    struct State {
+    struct Location {
         var path: String
         /// The name of the file if it is kept.
         var keptName = PartFile.name(isKept: true)
@@ -30,7 +30,7 @@ final class TemporaryFile: Sendable {
     let descriptor: Int32
     let directory: String
     private let write: DownloadFile.Write
-    let state: Guarded<State>
+    let location: Guarded<Location>
     let contents: Guarded<Contents>
 
     /// - Parameter seal: the seal of the contents; `nil` in clear.
@@ -44,7 +44,7 @@ final class TemporaryFile: Sendable {
         directory = parent.isEmpty ? "." : parent
         let (path, descriptor) = try Self.make(in: directory)
         self.descriptor = descriptor
-        state = Guarded(State(path: path))
+        location = Guarded(Location(path: path))
         contents = Guarded(Contents(sealed: seal.map { SealedPart($0) }))
     }
 
@@ -57,12 +57,12 @@ final class TemporaryFile: Sendable {
         self.write = write
         self.descriptor = descriptor
         directory = (path as NSString).deletingLastPathComponent
-        state = Guarded(State(path: path, keptName: (path as NSString).lastPathComponent, isKept: true))
+        location = Guarded(Location(path: path, keptName: (path as NSString).lastPathComponent, isKept: true))
         contents = Guarded(Contents(sealed: sealed))
     }
 
     deinit {
-        if !state.withLock({ $0.isKept }) { remove() }
+        if !location.withLock({ $0.isKept }) { remove() }
         close(descriptor)
     }
 
@@ -74,7 +74,7 @@ final class TemporaryFile: Sendable {
     }
 
     func append(_ piece: Data) throws {
-        let isKept = state.withLock { $0.isKept }
+        let isKept = location.withLock { $0.isKept }
         try contents.withLock { contents in
             if contents.sealed != nil {
                 try contents.sealed?.append(piece, write: put(_:at:))
@@ -123,9 +123,9 @@ final class TemporaryFile: Sendable {
         }
         try Self.check(ftruncate(descriptor, off_t(size)))
         try flush()
-        try state.withLock { state in
-            try Self.check(rename(state.path, target))
-            state.exists = false
+        try location.withLock { location in
+            try Self.check(rename(location.path, target))
+            location.exists = false
         }
     }
 
@@ -169,9 +169,9 @@ final class TemporaryFile: Sendable {
     func removeAbandoned() { Self.removeAbandoned(in: directory) }
 
     func remove() {
-        state.withLock { state in
-            if state.exists { unlink(state.path) }
-            state.exists = false
+        location.withLock { location in
+            if location.exists { unlink(location.path) }
+            location.exists = false
         }
     }
 
