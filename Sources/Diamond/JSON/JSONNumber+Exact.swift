@@ -64,8 +64,13 @@ extension JSONNumber.Decimal {
         if isInteger { return digits + Array(repeating: zero, count: point - digits.count) }
         if point > 0 { return digits[..<point] + [UInt8(ascii: ".")] + digits[point...] }
         if point > -6 { return Array("0.".utf8) + Array(repeating: zero, count: -point) + digits }
+        return scientificText
+    }
+
+    /// The number in JSON syntax with one digit before the point, and an exponent with its sign.
+    var scientificText: [UInt8] {
         let fraction = digits.count > 1 ? [UInt8(ascii: ".")] + digits.dropFirst() : []
-        return digits.prefix(1) + fraction + Array("e\(point - 1)".utf8)
+        return digits.prefix(1) + fraction + Array("e\(point > 0 ? "+" : "")\(point - 1)".utf8)
     }
 }
 

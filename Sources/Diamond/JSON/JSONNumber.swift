@@ -7,7 +7,8 @@ enum JSONNumber {
         guard value != 0 else { return [UInt8(ascii: "0")] }
         if isDescribed(value) { return Array(value.description.utf8) }
         let decimal = Decimal(parsing: Array(value.magnitude.description.utf8))
-        return (value < 0 ? [UInt8(ascii: "-")] : []) + formatted(decimal)
+        // An integer of more than 21 digits has an exponent.
+        return (value < 0 ? [UInt8(ascii: "-")] : []) + (decimal.point > 21 ? decimal.scientificText : decimal.text)
     }
 
     /// Whether Swift's description of a number has the same digits and the same format.
@@ -32,24 +33,6 @@ enum JSONNumber {
         guard let double = Double(String(decoding: unsigned, as: UTF8.self)), double.isFinite else { return false }
         return Decimal(parsing: Array(unsigned)) == Decimal(parsing: Array(double.description.utf8))
     }
-
-    private static func formatted(_ decimal: Decimal) -> [UInt8] {
-        let digits = decimal.digits
-        let point = decimal.point
-        switch point {
-        case digits.count...21: return digits + zeros(point - digits.count)
-        case 1...21: return digits[..<point] + [UInt8(ascii: ".")] + digits[point...]
-        case -5...0: return Array("0.".utf8) + zeros(-point) + digits
-        default: return scientific(digits, exponent: point - 1)
-        }
-    }
-
-    private static func scientific(_ digits: [UInt8], exponent: Int) -> [UInt8] {
-        let fraction = digits.count > 1 ? [UInt8(ascii: ".")] + digits.dropFirst() : []
-        return digits.prefix(1) + fraction + Array("e\(exponent < 0 ? "-" : "+")\(exponent.magnitude)".utf8)
-    }
-
-    private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: "0"), count: count) }
 }
 
 extension JSONNumber {

@@ -101,6 +101,9 @@ extension JSONValue {
         case .fragment(let part): part.fault == nil ? "a number" : "an object that readers could read differently"
         }
     }
+
+    /// The ``kind`` for other targets, where `kind` is a member of the value.
+    package var kindName: String { kind }
 }
 
 extension JSONValue: Hashable {

@@ -18,6 +18,11 @@ extension DefaultStringInterpolation {
     public mutating func appendInterpolation(segment value: UUID) { appendLiteral(value.uuidString) }
 }
 
+extension String {
+    /// The text as a segment of a URL's path: every byte that is reserved is encoded (RFC 3986 section 2.3).
+    package var urlSegment: String { String(decoding: PercentEncoding.encode(utf8), as: UTF8.self) }
+}
+
 /// The segments of paths that are made from values.
 enum PathSegment {
     /// Returns the segment for a value; ``refused`` for a value that cannot be one.
@@ -27,7 +32,7 @@ enum PathSegment {
         }
         let isRefused = value.isEmpty || value == "." || parts.contains { $0.elementsEqual("..".utf8) }
         guard !isRefused else { return "\(refused)" }
-        return String(decoding: PercentEncoding.encode(value.utf8), as: UTF8.self)
+        return value.urlSegment
     }
 
     /// The text for a refused value. No valid URL contains it, because two hexadecimal digits follow every `%` (RFC

@@ -10,7 +10,7 @@ extension TapeDecoder {
 
     /// Returns an integer that does not fit `Int64`, or that is written with a fraction or exponent (`1.0`, `2e3`).
     private func wideInteger<T: FixedWidthInteger>(_ element: JSONElement) throws -> T {
-        if let value = T(String(decoding: element.numberText, as: UTF8.self)) { return value }
+        if let value = T(String(decoding: element.text, as: UTF8.self)) { return value }
         guard let double = element.double(), let value = T(exactly: double) else { throw Unrepresentable() }
         guard double.magnitude < 0x1p53 else { throw text.undecided() }
         return value
@@ -24,7 +24,7 @@ extension TapeDecoder {
 
     func float(_ element: JSONElement, at place: @autoclosure () -> Place) throws -> Float {
         guard element.kind == .number else { return try namedValue(element, at: place()) }
-        guard let value = Float(String(decoding: element.numberText, as: UTF8.self)) else { throw Unrepresentable() }
+        guard let value = Float(String(decoding: element.text, as: UTF8.self)) else { throw Unrepresentable() }
         return try checked(value, of: element)
     }
 
@@ -54,7 +54,7 @@ extension TapeDecoder {
 
     func decimal(_ element: JSONElement, at place: @autoclosure () -> Place) throws -> Decimal {
         guard element.kind == .number else { throw mismatch(Decimal.self, found: element, at: place()) }
-        let digits = element.numberText
+        let digits = element.text
         // Longer numbers are rounded.
         guard digits.count <= 36, !digits.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }),
             let value = Decimal(string: String(decoding: digits, as: UTF8.self))
@@ -65,7 +65,7 @@ extension TapeDecoder {
 
 extension JSONElement {
     /// Whether a number has no digit other than zero, and no exponent.
-    fileprivate var isPlainZero: Bool { numberText.allSatisfy { $0 <= UInt8(ascii: "0") } }
+    fileprivate var isPlainZero: Bool { text.allSatisfy { $0 <= UInt8(ascii: "0") } }
 }
 
 extension String {

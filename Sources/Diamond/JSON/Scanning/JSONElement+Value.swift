@@ -1,9 +1,6 @@
 // MARK: Numbers
 
 extension JSONElement {
-    /// The text of a number.
-    @inlinable package var numberText: UnsafeRawBufferPointer { text }
-
     /// Returns the value of a number without a fraction, whatever its form (`1e3`); `nil` beyond the range, and for
     /// other values.
     @inlinable

@@ -55,31 +55,41 @@ extension JSONElement {
     /// Names are compared as a dictionary does, by Unicode equivalence.
     func repeatedMember() -> (name: JSONElement, value: JSONElement)? {
         guard count > 1 else { return nil }
-        if let result = repeatedASCIIMember() { return result }
+        switch searchASCII() {
+        case .repeated(let name, let value): return (name, value)
+        case .unique: return nil
+        case .undecided: break
+        }
         var names: Set<String> = []
         return members.first { !names.insert($0.name.string()).inserted }
     }
 
-    /// Compares names without making strings; `nil` if names have escapes or other characters, or too many hashes
-    /// collide.
-    private func repeatedASCIIMember() -> (name: JSONElement, value: JSONElement)?? {
+    private enum ASCIISearch {
+        case repeated(name: JSONElement, value: JSONElement)
+        case unique
+        /// Names have escapes or other characters, or too many hashes collide.
+        case undecided
+    }
+
+    /// Compares names without making strings.
+    private func searchASCII() -> ASCIISearch {
         let mask = 1 << (Int.bitWidth - (2 * count - 1).leadingZeroBitCount) - 1
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: mask + 1) { table in
             table.initialize(repeating: 0)
             var collisions = 0
             for (name, value) in members {
-                guard name.isASCII else { return nil }
+                guard name.isASCII else { return .undecided }
                 var slot = name.hash & mask
                 while table[slot] != 0 {
                     let other = JSONElement(entry: entry + Int(table[slot]), bytes: bytes)
-                    if name.isName(other.text) { return .some((name, value)) }
+                    if name.isName(other.text) { return .repeated(name: name, value: value) }
                     collisions += 1
                     slot = (slot + 1) & mask
                 }
-                guard collisions <= 16 * count else { return nil }
+                guard collisions <= 16 * count else { return .undecided }
                 table[slot] = UInt32(truncatingIfNeeded: name.entry - entry)
             }
-            return .some(nil)
+            return .unique
         }
     }
 

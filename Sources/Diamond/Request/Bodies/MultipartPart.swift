@@ -107,11 +107,8 @@ extension MultipartPart {
     private static func content(_ form: inout WrittenObject) throws(RequestError) -> Content {
         if let text = try form.string("text") { return .bytes(Data(text.utf8)) }
         if let path = try form.string("file") { return .file(URL(filePath: path)) }
-        guard let text = try form.string("base64") else {
+        guard let data = try form.bytes() else {
             throw form.failure(at: "text", "is missing, and so are base64 and file: give one")
-        }
-        guard let data = Data(base64Encoded: text) else {
-            throw form.failure(at: "base64", "is not base64: correct it")
         }
         return .bytes(data)
     }
@@ -122,9 +119,7 @@ extension MultipartPart {
         if let contentType { members["contentType"] = .string(contentType) }
         switch content {
         case .file(let url): members["file"] = .string(url.path)
-        case .bytes(let data):
-            let text = String(validating: data, as: UTF8.self)
-            members[text == nil ? "base64" : "text"] = .string(text ?? data.base64EncodedString())
+        case .bytes(let data): members.merge(data.written) { $1 }
         }
         return .object(members)
     }

@@ -18,19 +18,6 @@ enum LocalID {
 }
 
 extension String {
-    /// The text as a segment of a URL's path: every byte that is reserved is encoded (RFC 3986 section 2.3).
-    package var urlSegment: String { utf8.map(Self.escaped).joined() }
-
-    private static func escaped(_ byte: UInt8) -> String {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            String(UnicodeScalar(byte))
-        default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }
-    }
-
     /// Returns a URL with ids in place of local ids.
     package func replacing(inURL ids: [String: JSONValue]) -> String {
         ids.reduce(self) { url, entry in
