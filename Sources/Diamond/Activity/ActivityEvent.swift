@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// An event of an engine.
 ///
 /// New kinds may come: a `switch` needs an `@unknown default`.
@@ -51,4 +53,24 @@ public enum ActivityEvent: Sendable {
     /// (``Engine/Configuration/replays``), and no other process sends a job. Noticed when a job is added, and reported
     /// once.
     case replayerMissing(jobs: Int)
+}
+
+/// A request that was looked up in the cache, reported by ``ActivityEvent/hit(_:_:)`` and ``ActivityEvent/miss(_:)``.
+public struct ActivityLookup: Sendable {
+    /// The lane of the request.
+    public let lane: Lane
+    /// The key of the entry, as `cachectl list` and `cachectl show` have it; `nil` if the request has none.
+    public let key: RequestKey?
+    let request: ActivityRequest
+
+    /// The method of the request.
+    public var method: HTTPRequest.Method { request.method }
+    /// The URL without user info, with query items sorted by name and secret parameters masked. Computed on each
+    /// access.
+    public var url: String { request.url() }
+}
+
+extension ActivityLookup: CustomStringConvertible {
+    /// A one-line description, such as `GET https://h/cities`.
+    public var description: String { "\(method.rawValue) \(url)" }
 }

@@ -14,8 +14,7 @@ public final class ActivityIndicator: Sendable {
     private struct State {
         var life = IndicatorLife()
         var timer: Task<Void, Never>?
-        var observers: [Int: AsyncStream<Bool>.Continuation] = [:]
-        var count = 0
+        var observers = Listeners<AsyncStream<Bool>.Continuation>()
     }
 
     private let state = Guarded(State())
@@ -38,7 +37,7 @@ public final class ActivityIndicator: Sendable {
     deinit {
         state.withLock { state in
             state.timer?.cancel()
-            for observer in state.observers.values { observer.finish() }
+            for observer in state.observers.all { observer.finish() }
         }
     }
 
@@ -51,12 +50,10 @@ public final class ActivityIndicator: Sendable {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { observer in
             let number = state.withLock { state in
                 observer.yield(state.life.isVisible)
-                state.count += 1
-                state.observers[state.count] = observer
-                return state.count
+                return state.observers.add(observer)
             }
             observer.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
+                _ = self?.state.withLock { $0.observers.remove(number) }
             }
         }
     }
@@ -68,9 +65,7 @@ public final class ActivityIndicator: Sendable {
         state.withLock { state in
             let before = state.life
             body(&state.life)
-            if state.life.isVisible != before.isVisible {
-                for observer in state.observers.values { observer.yield(state.life.isVisible) }
-            }
+            if state.life.isVisible != before.isVisible { state.observers.yield(state.life.isVisible) }
             if state.life.timerNumber != before.timerNumber { restart(&state) }
         }
     }

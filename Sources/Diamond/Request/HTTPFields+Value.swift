@@ -1,4 +1,4 @@
-import HTTPTypes
+public import HTTPTypes
 
 extension HTTPFields {
     /// Returns the value of a singleton field, such as `Content-Type` (RFC 9110 section 5.5).
@@ -39,6 +39,24 @@ extension HTTPFields {
 
     /// Returns the first value of a field without building a list of all values.
     func first(of name: HTTPField.Name) -> String? { first { $0.name == name }?.value }
+
+    /// Joins all `Cookie` fields in one. `HTTPFields` splits them for HTTP/2, but HTTP/1.1 allows one field only (RFC
+    /// 6265 section 5.4, RFC 9113 section 8.2.3). Code that joins repeated fields would put commas between the cookies.
+    mutating func joinCookies() {
+        guard let first = firstIndex(where: { $0.name == .cookie }) else { return }
+        let others = indices[(first + 1)...].filter { self[$0].name == .cookie }
+        guard !others.isEmpty else { return }
+        let values = ([first] + others).map { self[$0].bytes }
+        self[first] = HTTPField(name: self[first].name, lenientValue: Array(values.joined(separator: "; ".utf8)))
+        for index in others.reversed() { remove(at: index) }
+    }
+
+    /// The maximum number of fields accepted from a server or a file. Real servers send a few dozen, and `HTTPFields`
+    /// traps at 65,536.
+    package static let mostReceived = 10_000
+
+    /// Appends a received field unless there are ``mostReceived`` fields.
+    mutating func appendReceived(_ field: HTTPField) { if count < Self.mostReceived { append(field) } }
 }
 
 extension HTTPField {
@@ -86,5 +104,28 @@ extension String {
             let end = rest.lastIndex { !isBlank($0) }.map(rest.index(after:)) ?? rest.startIndex
             return String(Substring(rest[..<end])).lowercased()
         }
+    }
+}
+
+extension HTTPResponse.Status {
+    /// Creates a status of three digits (RFC 9110 section 15); `nil` for any other number. `init(code:)` traps on
+    /// those.
+    package init?(received code: Int) {
+        guard (100...999).contains(code) else { return nil }
+        self.init(code: code)
+    }
+}
+
+/// The names of fields that HTTPTypes does not define.
+extension HTTPField.Name {
+    /// The `Idempotency-Key` field, by which a server recognizes a repetition of a request and acts once
+    /// (draft-ietf-httpapi-idempotency-key-header).
+    public static let idempotencyKey = known("Idempotency-Key")
+    /// The `Link` field (RFC 8288 section 3), which ``Response/links`` reads.
+    public static let link = known("Link")
+
+    private static func known(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not the name of a field") }
+        return name
     }
 }

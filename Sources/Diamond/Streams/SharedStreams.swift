@@ -98,7 +98,9 @@ extension Pipeline {
             && !invalidations.hasLogout(of: context.wire.identity, since: resolvedAt)
     }
 
-    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (request: Request, position: LogPosition) {
+    fileprivate func resolved(
+        _ request: Request
+    ) async throws(ConnectionError) -> (request: Request, position: LogPosition) {
         let position = invalidations.position
         return (try await environment.resolve(request, within: time.left(of: request)), position)
     }

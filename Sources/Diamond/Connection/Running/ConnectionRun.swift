@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Foundation
 
 /// A run of a connection, from its start until its outcome, in one task. A pause abandons the run, and the resume
 /// begins another.
@@ -106,4 +107,18 @@ extension ConnectionRun: CallerRun {
     func recordIfAllowed() -> Bool { connection.recordIfAllowed(self) }
     var isAwaited: Bool { connection.isAwaited }
     var resumeSlot: ResumeSlot { connection.resumeSlot }
+}
+
+extension RequestPriority {
+    /// Creates the priority of an operation. A value between two named ones counts as the lower one.
+    init(_ priority: Operation.QueuePriority) {
+        self =
+            switch priority.rawValue {
+            case ..<Operation.QueuePriority.low.rawValue: .veryLow
+            case ..<Operation.QueuePriority.normal.rawValue: .low
+            case ..<Operation.QueuePriority.high.rawValue: .normal
+            case ..<Operation.QueuePriority.veryHigh.rawValue: .high
+            default: .veryHigh
+            }
+    }
 }

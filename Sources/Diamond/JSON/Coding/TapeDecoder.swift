@@ -9,7 +9,7 @@ final class TapedText {
     private let tape: JSONTape
     let settings: DecodingSettings
     /// The names that `convertFromSnakeCase` has converted.
-    var convertedNames: [ExactText: String] = [:]
+    private var convertedNames: [ExactText: String] = [:]
     /// Whether a value was asked for that only `JSONDecoder` decides.
     private(set) var isUndecided = false
 
@@ -36,6 +36,23 @@ final class TapedText {
     func undecided() -> any Error {
         isUndecided = true
         return Unrepresentable()
+    }
+
+    /// Returns a member's name as the key strategy converts it.
+    func convertedName(_ name: String, at place: CodingPlace?) -> String {
+        switch settings.keys {
+        case .convertFromSnakeCase: return camelCased(name)
+        case .custom(let convert): return convert((place?.path ?? []) + [PlaceKey(stringValue: name)]).stringValue
+        default: return name
+        }
+    }
+
+    private func camelCased(_ name: String) -> String {
+        guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
+        if let known = convertedNames[ExactText(name)] { return known }
+        let converted = SnakeCase.camelCased(name)
+        convertedNames[ExactText(name)] = converted
+        return converted
     }
 }
 

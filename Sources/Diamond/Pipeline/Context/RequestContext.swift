@@ -187,8 +187,8 @@ extension ResolvedRequest {
     /// Returns the request as the events of the cache report it.
     func lookup(in activity: Activity) -> ActivityLookup {
         ActivityLookup(
-            ActivityRequest(wire.method, url: url, rules: wire.rules, in: activity), lane: permitScope.lane,
-            key: identity?.key)
+            lane: permitScope.lane, key: identity?.key,
+            request: ActivityRequest(wire.method, url: url, rules: wire.rules, in: activity))
     }
 }
 

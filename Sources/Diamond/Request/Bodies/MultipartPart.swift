@@ -124,3 +124,8 @@ extension MultipartPart {
         return .object(members)
     }
 }
+
+extension MultipartPart: Redacted {
+    /// The name, without the content.
+    public var description: String { name }
+}

@@ -124,7 +124,9 @@ extension TemporaryFile {
     /// Gives a kept file another name, so that no row names it.
     func release() throws {
         try location.withLock { location in
-            if location.isKept, location.exists { try setName(of: &location, PartFile.name(isKept: false), isKept: false) }
+            if location.isKept, location.exists {
+                try setName(of: &location, PartFile.name(isKept: false), isKept: false)
+            }
             location.keptName = PartFile.name(isKept: true)
         }
     }
