@@ -38,7 +38,7 @@ extension Recording.Exchange {
         let (shown, headers) = Masking.response(body: body, headers: response.headers)
         self.init(
             method: request.method.rawValue,
-            url: Masking.url(request.url),
+            url: SecretNames.masked(request.url),
             requestBody: Recording.Body(request),
             status: response.status.code,
             headers: headers.map { "\($0.name): \($0.value)" },
@@ -64,7 +64,7 @@ extension Recording {
         let body: Body?
 
         init(_ request: TransportRequest) {
-            self.init(method: request.method.rawValue, url: Masking.url(request.url), body: Body(request))
+            self.init(method: request.method.rawValue, url: SecretNames.masked(request.url), body: Body(request))
         }
 
         init(_ exchange: Exchange) { self.init(method: exchange.method, url: exchange.url, body: exchange.requestBody) }
@@ -72,7 +72,7 @@ extension Recording {
         // Masking a second time changes nothing.
         private init(method: String, url: String, body: Body?) {
             self.method = method
-            self.url = Masking.url(url)
+            self.url = SecretNames.masked(url)
             self.body = body.map { Body(Masking.body($0.data)) }
         }
     }

@@ -67,13 +67,9 @@ public struct ActivityOutcome: Hashable, Sendable {
     public var source: Response.Source?
     /// The code of the error, such as `timedOut`.
     public var error: String?
+}
 
-    init(status: HTTPResponse.Status? = nil, source: Response.Source? = nil, error: String? = nil) {
-        self.status = status
-        self.source = source
-        self.error = error
-    }
-
+extension ActivityOutcome {
     init(_ response: Response) { self.init(status: response.status, source: response.source) }
 }
 

@@ -7,13 +7,6 @@ public struct BatchProgress: Hashable, Sendable {
     /// The number of items.
     public var count: Int
 
-    /// Creates a progress for previews and tests.
-    init(completed: Int, failed: Int, count: Int) {
-        self.completed = completed
-        self.failed = failed
-        self.count = count
-    }
-
     /// The fraction of items that have ended, from 0 to 1; 1 if there are no items.
     public var fractionCompleted: Double { count == 0 ? 1 : Double(completed) / Double(count) }
 }

@@ -54,13 +54,12 @@ enum CurlFailure {
     }
 
     static func closed(_ transfer: CurlTransfer) -> TransportError {
-        TransportError(.closed, closedReason, serverMayHaveActed: transfer.pendingResponse.isSent)
+        .closed(serverMayHaveActed: transfer.pendingResponse.isSent)
     }
 
     static let noMemory = TransportError(.other, "libcurl has no memory for a handle: send less at the same time")
     private static let lateTrailers = "the trailers after the body do not end: have the server send none"
     private static let lateConnection = "no connection in time: try again, or allow more time"
-    private static let closedReason = "the transport was closed: make a new engine"
 
     private static func error(
         _ code: TransportError.Code,

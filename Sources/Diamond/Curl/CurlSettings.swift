@@ -9,12 +9,9 @@ struct CurlSettings: Sendable {
     private let roots: Data?
 
     static let standard = CurlSettings(settings: TransportSettings(), roots: nil)
+}
 
-    private init(settings: TransportSettings, roots: Data?) {
-        self.settings = settings
-        self.roots = roots
-    }
-
+extension CurlSettings {
     /// Creates settings, and checks that libcurl supports them.
     ///
     /// - Throws: `badSettings` for settings that cannot be applied.

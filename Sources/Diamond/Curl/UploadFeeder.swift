@@ -105,8 +105,7 @@ final class UploadFeeder: Sendable {
     }
 
     private func fail(_ what: String, cause: (any Error)? = nil) {
-        let message = "the stream of the request's body \(what)"
-        let failure = TransportError(.badRequestBody, message, serverMayHaveActed: true, cause: cause)
+        let failure = TransportError.badStream(what, serverMayHaveActed: true, cause: cause)
         update { $0.failure = failure }
     }
 

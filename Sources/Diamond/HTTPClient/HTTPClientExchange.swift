@@ -81,7 +81,7 @@ final class HTTPClientExchange: @unchecked Sendable {
         }
     }
 
-    func close() { fail(HTTPClientFailure.closed(isSent: pendingResponse.isSent)) }
+    func close() { fail(.closed(serverMayHaveActed: pendingResponse.isSent)) }
 
     /// Ends the exchange and cancels its task.
     func fail(_ error: TransportError) {
@@ -96,9 +96,7 @@ final class HTTPClientExchange: @unchecked Sendable {
         guard !isOver else { return }
         isOver = true
         pipe.finish(error)
-        let reason = "the server sent no response: try again, or check that it speaks HTTP"
-        let missing = TransportError(.badResponse, reason, serverMayHaveActed: true)
-        pendingResponse.resolve(.failure(error ?? missing))
+        pendingResponse.resolve(.failure(error ?? .noResponse))
         releaseResources()
     }
 

@@ -20,7 +20,7 @@ final class HTTPClientExchanges: Sendable {
             exchange.loop.execute { exchange.start() }
             return false
         }
-        if isClosed { exchange.pendingResponse.resolve(.failure(HTTPClientFailure.closed(isSent: false))) }
+        if isClosed { exchange.pendingResponse.resolve(.failure(.closed(serverMayHaveActed: false))) }
     }
 
     func remove(_ exchange: HTTPClientExchange) {

@@ -34,10 +34,6 @@ enum HTTPClientFailure {
         return error(.timedOut, reason: reason, exchange: exchange)
     }
 
-    static func closed(isSent: Bool) -> TransportError {
-        TransportError(.closed, "the transport was closed: make a new engine", serverMayHaveActed: isSent)
-    }
-
     static let chunks = TransportError(.badResponse, ChunkOverhead.reason, serverMayHaveActed: true)
 
     static let followsRedirects = TransportError(

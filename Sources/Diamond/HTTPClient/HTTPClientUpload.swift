@@ -97,8 +97,7 @@ final class HTTPClientUpload: @unchecked Sendable {
     }
 
     private static func failure(_ what: String, cause: (any Error)? = nil) -> TransportError {
-        let message = "the stream of the request's body \(what)"
-        return TransportError(.badRequestBody, message, serverMayHaveActed: true, cause: cause)
+        .badStream(what, serverMayHaveActed: true, cause: cause)
     }
 }
 

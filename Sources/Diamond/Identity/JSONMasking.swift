@@ -38,7 +38,7 @@ struct JSONMasking {
         // Reads all strings to their end. Otherwise a closing quote could be mistaken for the start of a name.
         let isName = bytes[end...].first { !$0.isBlank } == UInt8(ascii: ":")
         masked.append(.quote)
-        masked += isName ? Array(content) : isSecret ? Array(Masking.mask.utf8) : Self.shown(content)
+        masked += isName ? Array(content) : isSecret ? Array(FieldSecrets.mask.utf8) : Self.shown(content)
         masked += bytes[content.endIndex..<end]
         isMemberSecret = isName && SecretNames.contains(member: Self.unescaped(content) ?? Self.literal(content))
         position = end
@@ -75,8 +75,8 @@ struct JSONMasking {
     // MARK: Texts
 
     private static func shown(_ content: ArraySlice<UInt8>) -> [UInt8] {
-        guard let text = unescaped(content) else { return Array(Masking.items(literal(content)).utf8) }
-        let masked = Masking.items(text)
+        guard let text = unescaped(content) else { return Array(SecretNames.masked(urlsIn: literal(content)).utf8) }
+        let masked = SecretNames.masked(urlsIn: text)
         return masked == text ? Array(content) : escaped(masked)
     }
 

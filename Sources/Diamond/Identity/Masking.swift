@@ -3,10 +3,6 @@ package import HTTPTypes
 
 /// Masks the parts of a message that have secret names.
 package enum Masking {
-    static let mask = "•••"
-
-    package static func url(_ url: String) -> String { SecretNames.masked(url) }
-
     package static func headers(_ headers: HTTPFields) -> HTTPFields {
         var masked: HTTPFields = [:]
         for var field in headers {
@@ -15,9 +11,6 @@ package enum Masking {
         }
         return masked
     }
-
-    /// Masks secret items in the queries and fragments of URLs in a text.
-    static func items(_ text: String) -> String { SecretNames.masked(urlsIn: text) }
 
     /// Masks a response's body and headers, and updates `Content-Length`. A response to HEAD keeps its
     /// `Content-Length`.
@@ -62,7 +55,7 @@ package enum Masking {
     private static func form(_ text: String) -> String {
         text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { item in
             let text = String(item)
-            return SecretNames.contains(item: text) ? "\(String(item.prefix { $0 != "=" }))=\(mask)" : text
+            return SecretNames.contains(item: text) ? "\(String(item.prefix { $0 != "=" }))=\(FieldSecrets.mask)" : text
         }.joined(separator: "&")
     }
 }

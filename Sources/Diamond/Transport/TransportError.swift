@@ -106,6 +106,22 @@ public struct TransportError: MessageError, Sendable {
         TransportError(.badResponse, "\(mistake): check that it speaks HTTP", serverMayHaveActed: true)
     }
 
+    /// The error for an exchange that ends without a head.
+    static let noResponse = TransportError(
+        .badResponse, "the server sent no response: try again, or check that it speaks HTTP", serverMayHaveActed: true)
+
+    static func closed(serverMayHaveActed isSent: Bool) -> TransportError {
+        TransportError(.closed, "the transport was closed: make a new engine", serverMayHaveActed: isSent)
+    }
+
+    /// Creates the error for the stream of a request's body.
+    static func badStream(
+        _ mistake: String, serverMayHaveActed isSent: Bool, cause: (any Error)? = nil
+    ) -> TransportError {
+        let message = "the stream of the request's body \(mistake)"
+        return TransportError(.badRequestBody, message, serverMayHaveActed: isSent, cause: cause)
+    }
+
     static func cancelled(serverMayHaveActed isSent: Bool) -> TransportError {
         TransportError(.cancelled, "the request was canceled", serverMayHaveActed: isSent)
     }

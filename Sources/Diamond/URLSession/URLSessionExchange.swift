@@ -42,11 +42,11 @@ final class URLSessionExchange: Sendable {
         cancelTask()
     }
 
-    func fail(_ code: TransportError.Code, message: String) {
+    private func fail(_ code: TransportError.Code, message: String) {
         fail(TransportError(code, message, serverMayHaveActed: pendingResponse.isSent))
     }
 
-    private func fail(_ error: TransportError) {
+    func fail(_ error: TransportError) {
         let task = progress.withLock { $0.task }
         // Ended before the task is canceled, because the session reports the cancellation, too.
         end(error)
@@ -105,10 +105,8 @@ final class URLSessionExchange: Sendable {
     }
 
     private func end(_ error: TransportError?) {
-        let reason = "the server sent no response: try again, or check that it speaks HTTP"
-        let missing = TransportError(.badResponse, reason, serverMayHaveActed: true)
         pipe.finish(error)
-        pendingResponse.resolve(.failure(error ?? missing))
+        pendingResponse.resolve(.failure(error ?? .noResponse))
         progress.withLock { $0.end() }
     }
 

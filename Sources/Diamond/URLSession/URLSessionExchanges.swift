@@ -39,7 +39,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, @unchecked Se
     private var isClosed: Bool { state.withLock { $0.isClosed } }
 
     private static func close(_ exchange: URLSessionExchange) {
-        exchange.fail(.closed, message: "the transport was closed: make a new engine")
+        exchange.fail(.closed(serverMayHaveActed: exchange.pendingResponse.isSent))
     }
 
     private func exchange(_ task: URLSessionTask) -> URLSessionExchange? {

@@ -51,13 +51,11 @@ enum URLSessionRequest {
             body = try await BodyStream(pieces).collect()
         } catch {
             guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: false) }
-            throw failure("failed: see the cause", cause: error.cause ?? error)
+            throw .badStream("failed: see the cause", serverMayHaveActed: false, cause: error.cause ?? error)
         }
-        guard body.count == length ?? Int64(body.count) else { throw failure("has another length than announced") }
+        guard body.count == length ?? Int64(body.count) else {
+            throw .badStream("has another length than announced", serverMayHaveActed: false)
+        }
         return body
-    }
-
-    private static func failure(_ what: String, cause: (any Error)? = nil) -> TransportError {
-        TransportError(.badRequestBody, "the stream of the request's body \(what)", cause: cause)
     }
 }

@@ -165,9 +165,7 @@ final class CurlTransfer: @unchecked Sendable {
         let error = isComplete ? nil : failure ?? error ?? decoder?.endFailure
         pipe.finish(error)
         guard !hasHead else { return }
-        let reason = "the server sent no response: try again, or check that it speaks HTTP"
-        let missing = TransportError(.badResponse, reason, serverMayHaveActed: true)
-        outcome = .failure(error ?? missing)
+        outcome = .failure(error ?? .noResponse)
     }
 
     /// Resumes the waiting caller with the outcome. The transfer keeps no reference to the response, so that dropping

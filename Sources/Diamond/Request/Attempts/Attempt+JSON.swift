@@ -48,12 +48,9 @@ extension Attempt {
 private struct CodedMessage {
     var code: String
     var message: String
+}
 
-    init(code: String, message: String) {
-        self.code = code
-        self.message = message
-    }
-
+extension CodedMessage {
     init(written: JSONValue, in place: String) throws(RequestError) {
         var form = try WrittenObject(written, in: place)
         guard let code = try form.string("code") else { throw form.failure(at: "code", "is missing: write a word") }
