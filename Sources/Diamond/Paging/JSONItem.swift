@@ -4,19 +4,11 @@ package import Foundation
 ///
 /// `@unchecked Sendable`, because nothing changes them.
 package final class ScannedText: @unchecked Sendable {
-    private let bytes: UnsafeMutableRawBufferPointer
-    private let tape: JSONTape
+    private let tape: CopiedTape
 
     init(_ text: Data, ambiguities: JSONTape.Ambiguities) throws(JSONError) {
-        bytes = .allocate(byteCount: text.count, alignment: 1)
-        text.copyBytes(to: bytes)
-        do { tape = try JSONTape(scanning: UnsafeRawBufferPointer(bytes), ambiguities: ambiguities) } catch {
-            bytes.deallocate()
-            throw error
-        }
+        tape = try CopiedTape(scanning: text, ambiguities: ambiguities)
     }
-
-    deinit { bytes.deallocate() }
 
     var root: JSONElement { tape.root }
 }

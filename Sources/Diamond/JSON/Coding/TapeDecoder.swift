@@ -5,8 +5,7 @@ final class TapedText {
     /// Below the 512 levels of `JSONDecoder`.
     private static let maximumDepth = 500
 
-    private let bytes: UnsafeMutableRawBufferPointer
-    private let tape: JSONTape
+    private let tape: CopiedTape
     let settings: DecodingSettings
     /// The names that `convertFromSnakeCase` has converted.
     private var convertedNames: [ExactText: String] = [:]
@@ -14,20 +13,9 @@ final class TapedText {
     private(set) var isUndecided = false
 
     init(_ data: Data, settings: DecodingSettings) throws {
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: data.count, alignment: 8)
-        bytes.copyBytes(from: data)
-        do {
-            tape = try JSONTape(
-                scanning: UnsafeRawBufferPointer(bytes), ambiguities: .ignored, maximumDepth: Self.maximumDepth)
-        } catch {
-            bytes.deallocate()
-            throw error
-        }
-        self.bytes = bytes
+        tape = try CopiedTape(scanning: data, ambiguities: .ignored, maximumDepth: Self.maximumDepth)
         self.settings = settings
     }
-
-    deinit { bytes.deallocate() }
 
     var root: JSONElement { tape.root }
 

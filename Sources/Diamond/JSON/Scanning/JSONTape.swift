@@ -1,3 +1,5 @@
+import Foundation
+
 /// The structure of a JSON text (RFC 8259): one entry for each value and each name, in the order of the text.
 ///
 /// It contains offsets into the text, and no text: the bytes must stay in place as long as the tape and its elements
@@ -46,6 +48,31 @@ package struct JSONTape: ~Copyable {
 
     /// The value of the text.
     @inlinable package var root: JSONElement { JSONElement(entry: entries, bytes: bytes) }
+}
+
+/// A tape with a copy of its text.
+struct CopiedTape: ~Copyable {
+    private let bytes: UnsafeMutableRawBufferPointer
+    private let tape: JSONTape
+
+    init(
+        scanning text: Data, ambiguities: JSONTape.Ambiguities, maximumDepth: Int = JSONTape.maximumDepth
+    ) throws(JSONError) {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 8)
+        text.copyBytes(to: bytes)
+        do {
+            tape = try JSONTape(
+                scanning: UnsafeRawBufferPointer(bytes), ambiguities: ambiguities, maximumDepth: maximumDepth)
+        } catch {
+            bytes.deallocate()
+            throw error
+        }
+        self.bytes = bytes
+    }
+
+    deinit { bytes.deallocate() }
+
+    var root: JSONElement { tape.root }
 }
 
 /// An entry of a tape.
