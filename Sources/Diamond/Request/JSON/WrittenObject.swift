@@ -145,3 +145,8 @@ extension Written {
         try written.encode(to: encoder)
     }
 }
+
+extension Date {
+    /// The seconds since 1970, with millisecond precision.
+    var written: JSONValue { .number((timeIntervalSince1970 * 1000).rounded() / 1000) }
+}
