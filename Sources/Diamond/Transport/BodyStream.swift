@@ -18,7 +18,7 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// Creates a body from a sequence of pieces, which is read as the body is consumed. For custom transports.
     public init(_ pieces: some AsyncSequence<Data, any Error> & Sendable) {
-        self.init(BodyPump.pipe(from: pieces))
+        self.init(BodyPipe.reading(pieces))
     }
 
     init(_ pipe: BodyPipe) { consumer = Consumer(pipe: pipe) }

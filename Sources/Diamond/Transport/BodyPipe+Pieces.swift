@@ -1,14 +1,14 @@
 import Foundation
 
-/// A pump that moves the pieces of an asynchronous sequence into a pipe, no faster than they are consumed.
-enum BodyPump {
-    static func pipe(from pieces: some AsyncSequence<Data, any Error> & Sendable) -> BodyPipe {
+extension BodyPipe {
+    /// Returns a pipe with the pieces of an asynchronous sequence, which are read no faster than they are consumed.
+    static func reading(_ pieces: some AsyncSequence<Data, any Error> & Sendable) -> BodyPipe {
         let pipe = BodyPipe()
         let hasRoom = Signal()
         let task = Task {
             do {
                 for try await piece in pieces {
-                    guard await yield(piece, to: pipe, hasRoom: hasRoom) else { return }
+                    guard await pipe.yield(piece, awaiting: hasRoom) else { return }
                 }
                 pipe.finish(nil)
             } catch {
@@ -24,11 +24,11 @@ enum BodyPump {
         return pipe
     }
 
-    /// Moves a piece into a pipe, and waits until the pipe has room for the next.
+    /// Appends a piece, and waits until there is room for the next.
     ///
     /// - Returns: `false` if no more is wanted.
-    private static func yield(_ piece: Data, to pipe: BodyPipe, hasRoom: Signal) async -> Bool {
-        switch pipe.yield(piece) {
+    private func yield(_ piece: Data, awaiting hasRoom: Signal) async -> Bool {
+        switch yield(piece) {
         case .more: return true
         case .pause:
             await hasRoom.wait()
