@@ -25,8 +25,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var isInAwaitedBatch = false
         /// Whether the operation has finished: its life has, and the callbacks have been dispatched.
         var hasFinished = false
-        /// Whether the dependents have been released. Set also under the lock of ``DependencyGraph``.
+        /// Whether the dependents have been released, or are about to be.
         var isReleased = false
+        /// Whether ``DependencyGraph`` has a node for the connection.
+        var hasNode = false
         /// Whether a subclass has prepared ``updatedRequest``.
         var isPrepared = false
         /// The secrets whose refresh waits for the connection.

@@ -26,7 +26,8 @@ enum DependencyGraph {
 
     /// Returns the dependencies of a connection, ended ones included.
     static func dependencies(of connection: Connection) -> [Dependency.References] {
-        core.withLock { _ in connection.knownNode?.dependencies.map(\.references) ?? [] }
+        guard connection.hasNode else { return [] }
+        return core.withLock { _ in connection.knownNode?.dependencies.map(\.references) ?? [] }
     }
 
     // MARK: Edges
@@ -68,6 +69,9 @@ enum DependencyGraph {
     ) -> (Addition, isKept: Bool) {
         let node = dependent.node
         let target = edge.references.connection
+        // The node exists before `isOver` is read for the edge: `release` sets `isReleased` and reads `hasNode` in one
+        // step, so that either the edge is over, or `release` finds the node.
+        if let target, !target.isOver { _ = target.node }
         edge.isOver = target?.isOver ?? false
         guard edge.isOver || !dependent.isWatched || node.gate != nil || gate != nil else { return (.needsGate, false) }
         if let target, !edge.isOver, let cycle = order.move(node, after: target.node) {
@@ -161,7 +165,8 @@ enum DependencyGraph {
     ///
     /// - Returns: the operations that it waits for and that are no connections; `nil` if it need not wait.
     static func wait(_ connection: Connection) -> [Dependency.Foreign]? {
-        core.withLock { _ in
+        guard connection.hasNode else { return nil }
+        return core.withLock { _ in
             guard connection.isHeld else { return nil }
             connection.node.waiting = connection
             return connection.node.foreign
@@ -172,7 +177,8 @@ enum DependencyGraph {
     ///
     /// - Returns: whether the connection waited.
     static func stopWaiting(_ connection: Connection) -> Bool {
-        core.withLock { _ in
+        guard connection.hasNode else { return false }
+        return core.withLock { _ in
             defer { connection.knownNode?.waiting = nil }
             return connection.knownNode?.waiting != nil
         }
@@ -180,8 +186,12 @@ enum DependencyGraph {
 
     /// Ends the edges of all connections that wait for this one.
     static func release(dependentsOf connection: Connection) {
+        let hasNode = connection.core.withLock { core in
+            core.isReleased = true
+            return core.hasNode
+        }
+        guard hasNode else { return }
         end {
-            connection.core.withLock { $0.isReleased = true }
             let edges = connection.knownNode?.takeDependents() ?? []
             for edge in edges { edge.restore(connection) }
             return edges
@@ -190,6 +200,7 @@ enum DependencyGraph {
 
     /// Releases the dependencies of a finished connection.
     static func drop(dependenciesOf connection: Connection) {
+        guard connection.hasNode else { return }
         let references = core.withLock { _ in connection.knownNode?.removeDependencies() ?? [] }
         // Freed outside of the lock.
         withExtendedLifetime(references) {}

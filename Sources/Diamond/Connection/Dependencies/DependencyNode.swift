@@ -197,8 +197,13 @@ final class DependencyNode: @unchecked Sendable {
 }
 
 extension Connection {
-    /// Whether a new dependent need not wait: the dependents have been released already, which happens only once.
+    /// Whether a new dependent need not wait: the dependents have been released, or are about to be. It may become
+    /// true while the lock of the graph is held.
     var isOver: Bool { core.withLock { $0.isReleased } }
+
+    /// Whether the connection has a node, and so may have edges. Read without the lock of the graph, which connections
+    /// without edges need not take.
+    var hasNode: Bool { core.withLock { $0.hasNode } }
 
     /// Whether an engine runs the connection.
     var isMember: Bool { core.withLock { $0.isMember } }
@@ -211,6 +216,7 @@ extension Connection {
         if let knownNode { return knownNode }
         let node = DependencyNode(self)
         knownNode = node
+        core.withLock { $0.hasNode = true }
         return node
     }
 }

@@ -4,19 +4,25 @@ import DiamondSQLite
 /// connection that waits for a permit, for a shared exchange, or for code of the app, does not count meanwhile.
 final class StartGate: Sendable {
     private struct State {
+        /// The number of runs that may be active in addition to those on the wire.
+        private static let lookups = 8
+
         var waiting = MostUrgentFirst<ConnectionRun>()
         /// The number of runs that have started and do not wait.
         var active = 0
 
-        /// Removes the next run, and skips runs that a pause has abandoned.
-        mutating func nextRun() -> ConnectionRun? {
-            while let run = waiting.popFirst() { if !run.isOver { return run } }
+        /// Removes the next run and counts it, if there is room for it. Skips runs that a pause has abandoned.
+        mutating func beginNext(in lanes: Lanes) -> ConnectionRun? {
+            // `width + lookups` could overflow, because the app may set any width.
+            guard waiting.count > 0, active - Self.lookups < lanes.width else { return nil }
+            while let run = waiting.popFirst() {
+                guard !run.isOver else { continue }
+                active += 1
+                return run
+            }
             return nil
         }
     }
-
-    /// The number of runs that may be active in addition to those on the wire.
-    private static let lookups = 8
 
     private let state = Guarded(State())
     private let lanes: Lanes
@@ -40,19 +46,13 @@ final class StartGate: Sendable {
     func leave() { change { $0.active -= 1 } }
 
     private func change(_ body: (inout State) -> Void) {
-        let width = lanes.width
-        var next: ConnectionRun?
-        var isFirst = true
-        repeat {
-            next = state.withLock { state in
-                if isFirst { body(&state) }
-                // `width + lookups` could overflow, because the app may set any width.
-                guard state.active - Self.lookups < width, let run = state.nextRun() else { return nil }
-                state.active += 1
-                return run
-            }
-            isFirst = false
-            next?.begin()
-        } while next != nil
+        var next = state.withLock { state in
+            body(&state)
+            return state.beginNext(in: lanes)
+        }
+        while let run = next {
+            run.begin()
+            next = state.withLock { $0.beginNext(in: lanes) }
+        }
     }
 }
