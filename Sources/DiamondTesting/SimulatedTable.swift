@@ -147,8 +147,6 @@ public final class SimulatedTable {
     private struct Layout {
         /// The old index of each section after the batch; `nil` for an inserted one.
         let surviving: [Int?]
-        /// The new indexes of the remaining sections, by their old ones.
-        let pairs: [Int: Int]
 
         init(_ batch: TableBatch, old: [Int], new: [Int]) throws {
             let deleted = Set(batch.deletedSections)
@@ -161,10 +159,8 @@ public final class SimulatedTable {
             }
             var rest = old.indices.filter { !deleted.contains($0) }.makeIterator()
             surviving = new.indices.map { inserted.contains($0) ? nil : rest.next() }
-            pairs = Dictionary(
-                uniqueKeysWithValues: surviving.enumerated().compactMap { new, old in old.map { ($0, new) } })
-            try check(batch.deletions + batch.moves.map(\.from), in: old) { pairs[$0] != nil }
-            try check(batch.insertions + batch.moves.map(\.to), in: new) { surviving[$0] != nil }
+            try check(batch.deletions + batch.moves.map(\.from), in: old) { !deleted.contains($0) }
+            try check(batch.insertions + batch.moves.map(\.to), in: new) { !inserted.contains($0) }
         }
 
         private func check(_ paths: [RowPath], in counts: [Int], stays: (Int) -> Bool) throws {

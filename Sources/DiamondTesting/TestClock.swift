@@ -24,17 +24,17 @@ public final class TestClock: Clock {
     }
 
     private struct Sleeper {
-        var deadline: Instant
-        var waiter: CheckedContinuation<Void, any Error>
+        let deadline: Instant
+        /// Whether the deadline was reached. It is `false` if the task was canceled.
+        let waiter: Promise<Bool>
     }
 
     private struct State {
         var now = Instant()
         var sleepers: [Int: Sleeper] = [:]
         var count = 0
-        var canceled: Set<Int> = []
-        /// The callers of ``nextSleep()`` that wait for a task to sleep, by number.
-        var watchers: [Int: CheckedContinuation<Duration, Never>] = [:]
+        /// The callers of ``nextSleep()`` that wait for a task to sleep.
+        var watchers: [ObjectIdentifier: Promise<Duration>] = [:]
 
         var shortest: Duration? { sleepers.values.map { now.duration(to: $0.deadline) }.min() }
     }
@@ -69,71 +69,41 @@ public final class TestClock: Clock {
     /// Waits until a task sleeps, and returns the remaining time of the sleep that ends first; zero if the calling task
     /// is canceled. Returns at once if a task sleeps already.
     public func nextSleep() async -> Duration {
-        let number = nextNumber()
-        defer { state.withLock { _ = $0.canceled.remove(number) } }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { watch($0, as: number) }
-        } onCancel: {
-            cancel(number)
+        let watcher = Promise<Duration>()
+        let shortest = state.withLock { state in
+            if state.shortest == nil { state.watchers[watcher.id] = watcher }
+            return state.shortest
         }
-    }
-
-    private func watch(_ watcher: CheckedContinuation<Duration, Never>, as number: Int) {
-        let duration = state.withLock { state -> Duration? in
-            if state.canceled.remove(number) != nil { return .zero }
-            if let shortest = state.shortest { return shortest }
-            state.watchers[number] = watcher
-            return nil
-        }
-        if let duration { watcher.resume(returning: duration) }
-    }
-
-    private func nextNumber() -> Int {
-        state.withLock { state in
-            state.count += 1
-            return state.count
-        }
+        if let shortest { return Task.isCancelled ? .zero : shortest }
+        defer { state.withLock { $0.watchers[watcher.id] = nil } }
+        return await watcher.value { .zero }
     }
 
     public func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
-        let number = nextNumber()
-        defer { state.withLock { _ = $0.canceled.remove(number) } }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in sleep(number, until: deadline, waiter: waiter) }
-        } onCancel: {
-            cancel(number)
+        try Task.checkCancellation()
+        let waiter = Promise<Bool>()
+        let number = state.withLock { state -> Int? in
+            guard deadline > state.now else { return nil }
+            state.count += 1
+            state.sleepers[state.count] = Sleeper(deadline: deadline, waiter: waiter)
+            return state.count
         }
-    }
-
-    private func sleep(_ number: Int, until deadline: Instant, waiter: CheckedContinuation<Void, any Error>) {
-        let outcome = state.withLock { state -> Result<Void, any Error>? in
-            if state.canceled.remove(number) != nil { return .failure(CancellationError()) }
-            guard deadline > state.now else { return .success(()) }
-            state.sleepers[number] = Sleeper(deadline: deadline, waiter: waiter)
-            return nil
+        guard let number else { return }
+        tellWatchers()
+        let isReached = await waiter.value { [state] in
+            state.withLock { $0.sleepers[number] = nil }
+            return false
         }
-        if let outcome { waiter.resume(with: outcome) } else { tellWatchers() }
+        if !isReached { throw CancellationError() }
     }
 
     private func tellWatchers() {
         let (shortest, watchers) = state.withLock { state in
-            guard let shortest = state.shortest else {
-                return (Duration.zero, [CheckedContinuation<Duration, Never>]())
-            }
-            defer { state.watchers.removeAll() }
+            guard let shortest = state.shortest else { return (Duration.zero, [Promise<Duration>]()) }
+            defer { state.watchers = [:] }
             return (shortest, Array(state.watchers.values))
         }
-        for watcher in watchers { watcher.resume(returning: shortest) }
-    }
-
-    private func cancel(_ number: Int) {
-        let (sleeper, watcher) = state.withLock { state in
-            let found = (state.sleepers.removeValue(forKey: number), state.watchers.removeValue(forKey: number))
-            if found.0 == nil, found.1 == nil { state.canceled.insert(number) }
-            return found
-        }
-        sleeper?.waiter.resume(throwing: CancellationError())
-        watcher?.resume(returning: .zero)
+        for watcher in watchers { watcher.fulfill(with: shortest) }
     }
 
     /// Advances the clock, and wakes the tasks whose deadlines are reached, in the order of their deadlines.
@@ -144,6 +114,6 @@ public final class TestClock: Clock {
                 .sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
             return due.compactMap { state.sleepers.removeValue(forKey: $0.key) }
         }
-        for sleeper in woken { sleeper.waiter.resume() }
+        for sleeper in woken { sleeper.waiter.fulfill(with: true) }
     }
 }

@@ -3,27 +3,14 @@ import Foundation
 import HTTPTypes
 
 /// A check of ``ReplayStorageSuite`` that runs: a storage, and short forms of its methods.
-struct ReplayStorageRun: Sendable {
-    /// A broken rule.
-    struct Violation: Error, CustomStringConvertible { let description: String }
-
+struct ReplayStorageRun: ContractRun {
     let place: any ReplayStorageSuite.Place
     let storage: any ReplayStorage
-
-    func expect(_ isRight: Bool, _ rule: @autoclosure () -> String) throws(Violation) {
-        if !isRight { throw Violation(description: rule()) }
-    }
-
-    func expectEqual<Value: Equatable>(
-        _ found: Value, _ expected: Value, _ what: @autoclosure () -> String
-    ) throws(Violation) {
-        try expect(found == expected, "\(what()) is \(found), not \(expected)")
-    }
 
     /// Returns the code of the error that a body throws.
     func code(of body: () async throws -> Void) async throws -> ReplayError.Code {
         do { try await body() } catch let error as ReplayError { return error.code }
-        throw Violation(description: "an error is missing")
+        throw ContractViolation("an error is missing")
     }
 
     // MARK: Adding
@@ -42,7 +29,7 @@ struct ReplayStorageRun: Sendable {
     /// Returns the draft of a request that is not sent before a time from now.
     func draft(after delay: Duration, _ policy: ReplayPolicy = .durable) throws -> ReplayDraft {
         var draft = try draft(.post, "notes", policy)
-        draft.delay(until: QueueTime(rawValue: try storage.moment().time.rawValue + delay.wholeMilliseconds))
+        draft.delay(until: QueueTime(rawValue: try storage.moment().time.rawValue + delay.milliseconds))
         return draft
     }
 
@@ -72,18 +59,15 @@ struct ReplayStorageRun: Sendable {
         _ limit: Int = 1, _ selection: ReplaySelection = ReplaySelection(), by owner: Int64
     ) async throws -> [ReplayClaim] {
         while true {
-            guard let claims = try await storage.claim(limit, selection, by: owner) else {
-                throw Violation(description: "a living owner counts as dead")
-            }
+            let claims = try require(
+                try await storage.claim(limit, selection, by: owner), "a living owner counts as dead")
             if !claims.isMore { return claims.jobs }
         }
     }
 
     func claimOne(in other: (any ReplayStorage)? = nil, by owner: Int64) async throws -> ReplayClaim {
-        guard let claim = try await (other ?? storage).claim(1, ReplaySelection(), by: owner)?.jobs.first else {
-            throw Violation(description: "no job may be sent")
-        }
-        return claim
+        let claims = try await (other ?? storage).claim(1, ReplaySelection(), by: owner)
+        return try require(claims?.jobs.first, "no job may be sent")
     }
 
     /// Claims jobs, and returns their ids.
@@ -111,10 +95,7 @@ struct ReplayStorageRun: Sendable {
 
     // MARK: Reading
 
-    func job(_ id: ReplayJob.ID) throws -> ReplayJob {
-        guard let job = try storage.job(id) else { throw Violation(description: "job \(id) is missing") }
-        return job
-    }
+    func job(_ id: ReplayJob.ID) throws -> ReplayJob { try require(try storage.job(id), "job \(id) is missing") }
 
     func expect(_ id: ReplayJob.ID, is state: ReplayState, _ reason: ReplayReason? = nil) throws {
         let job = try job(id)
@@ -128,11 +109,4 @@ extension ReplayOutcome {
     static let lost = failed(.unknown, code: "connectionLost", message: "the connection broke")
     static let unsent = failed(.unsent, code: "cannotConnect", message: "refused")
     static let offline = failed(.offline, code: "offline", message: "no route")
-}
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
-    }
 }

@@ -22,7 +22,7 @@ public struct ReplayStorageSuite: Sendable {
     }
 
     /// A part of the contract.
-    public struct Check: Sendable, CustomStringConvertible {
+    public struct Check: ContractCheck {
         /// The rule, as a sentence.
         public let description: String
         let body: @Sendable (ReplayStorageRun) async throws -> Void
@@ -47,12 +47,9 @@ public struct ReplayStorageSuite: Sendable {
     ///
     /// - Returns: the failure, in one line; `nil` if the driver keeps this part of the contract.
     public func failure(of check: Check) async -> String? {
-        do {
+        await check.failure {
             let place = try await makePlace()
-            try await check.body(ReplayStorageRun(place: place, storage: place.open()))
-            return nil
-        } catch {
-            return "\(check.description): \(error)"
+            return ReplayStorageRun(place: place, storage: try await place.open())
         }
     }
 

@@ -48,9 +48,8 @@ extension CacheStorageSuite.Check {
         Self("a large body is read in pieces, and none of them after it was replaced") { run in
             let entry = try run.entry("a", body: large)
             try await run.store(entry)
-            guard let record = try await run.other.records(under: entry.key, bodyLimit: 1000).first else {
-                throw CacheStorageRun.Violation(description: "the record is missing")
-            }
+            let found = try await run.other.records(under: entry.key, bodyLimit: 1000)
+            let record = try run.require(found.first, "the record is missing")
             try run.expectEqual(record.chunks, [], "the list of chunks beyond the limit")
             try run.expectEqual(record.chunkCount, 3, "the number of chunks")
             let chunks = try await run.other.chunks(0..<3, of: record)

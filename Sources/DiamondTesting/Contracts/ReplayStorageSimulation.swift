@@ -11,6 +11,10 @@ struct ReplayStorageSimulation {
         let claim: ReplayClaim
         let owner: Int64
         var stage = Stage.claimed
+
+        var isClaimed: Bool { if case .claimed = stage { true } else { false } }
+        var isBegun: Bool { if case .begun = stage { true } else { false } }
+        var outcome: ReplayOutcome? { if case .sent(let outcome) = stage { outcome } else { nil } }
     }
 
     private struct Worker {
@@ -112,9 +116,7 @@ struct ReplayStorageSimulation {
         try run.expect(claims.count <= limit, "\(claims.count) jobs were claimed, at most \(limit) are wanted")
         var keys = Set(workers.flatMap(\.works).compactMap { known[$0.claim.id]?.key })
         for claim in claims {
-            guard let job = known[claim.id] else {
-                throw ReplayStorageRun.Violation(description: "job \(claim.id) was claimed that nobody has added")
-            }
+            let job = try run.require(known[claim.id], "job \(claim.id) was claimed that nobody has added")
             if let key = job.key {
                 try run.expect(keys.insert(key).inserted, "two jobs of the key \(key) run")
                 try run.expect(!holds.contains(.key(key)), "job \(claim.id) was claimed, and is held")
@@ -125,9 +127,7 @@ struct ReplayStorageSimulation {
     }
 
     private mutating func begin(_ worker: Int) async throws {
-        guard
-            let index = workers[worker].works.firstIndex(where: { if case .claimed = $0.stage { true } else { false } })
-        else { return }
+        guard let index = workers[worker].works.firstIndex(where: \.isClaimed) else { return }
         let work = workers[worker].works[index]
         if try await workers[worker].storage.begin(work.claim, ReplayStart(), by: work.owner) {
             workers[worker].works[index].stage = .begun
@@ -138,8 +138,7 @@ struct ReplayStorageSimulation {
 
     /// The server receives the request, or not, and answers, or not.
     private mutating func send(_ worker: Int) throws {
-        guard let index = workers[worker].works.firstIndex(where: { if case .begun = $0.stage { true } else { false } })
-        else { return }
+        guard let index = workers[worker].works.firstIndex(where: \.isBegun) else { return }
         let id = workers[worker].works[index].claim.id
         let outcome: ReplayOutcome
         switch Int.random(in: 0..<100, using: &random) {
@@ -174,8 +173,7 @@ struct ReplayStorageSimulation {
 
     private mutating func finish(_ worker: Int) async throws {
         let works = workers[worker].works
-        guard let index = works.firstIndex(where: { if case .sent = $0.stage { true } else { false } }),
-            case .sent(let outcome) = works[index].stage
+        guard let index = works.firstIndex(where: { $0.outcome != nil }), let outcome = works[index].outcome
         else { return }
         let work = workers[worker].works.remove(at: index)
         let report = ReplayReport(outcome, draw: .random(in: 0..<1, using: &random))

@@ -18,7 +18,7 @@ extension ReplayStorageSuite.Check {
             let none = try await run.add(run.draft())[0]
             let photos = try await run.add(run.draft { $0.lane = "photos" })[0]
             let owner = try await run.owner()
-            try run.expectEqual(try await run.claimed(in: .none, by: owner), [], "no lane")
+            try run.expectEqual(try await run.claimed(10, ReplaySelection(in: .none), by: owner), [], "no lane")
             let paused = ReplaySelection(.only(["bert"]), in: .allBut(["photos"]))
             try run.expectEqual(try await run.claimed(10, paused, by: owner), [none], "bert, without photos")
             let all = ReplaySelection(.only(["anna"]))
@@ -286,10 +286,6 @@ extension ReplayStorageSuite.Check {
 }
 
 extension ReplayStorageRun {
-    fileprivate func claimed(in lanes: ReplaySelection.Lanes, by owner: Int64) async throws -> [ReplayJob.ID] {
-        try await claimed(10, ReplaySelection(in: lanes), by: owner)
-    }
-
     /// Sends jobs in batches, some in vain, until none is left.
     fileprivate func sendAll(in storage: any ReplayStorage, log: Guarded<[ReplayJob.ID]>) async throws {
         let owner = try await owner(in: storage)

@@ -21,7 +21,7 @@ public struct CacheStorageSuite: Sendable {
     }
 
     /// A part of the contract.
-    public struct Check: Sendable, CustomStringConvertible {
+    public struct Check: ContractCheck {
         /// The rule, as a sentence.
         public let description: String
         let body: @Sendable (CacheStorageRun) async throws -> Void
@@ -54,14 +54,10 @@ public struct CacheStorageSuite: Sendable {
     ///
     /// - Returns: the failure, in one line; `nil` if the driver keeps this part of the contract.
     public func failure(of check: Check) async -> String? {
-        do {
+        await check.failure {
             let place = try await makePlace()
-            let run = CacheStorageRun(
+            return CacheStorageRun(
                 storage: try await place.open(), other: try await place.open(), now: WallTime(now()))
-            try await check.body(run)
-            return nil
-        } catch {
-            return "\(check.description): \(error)"
         }
     }
 

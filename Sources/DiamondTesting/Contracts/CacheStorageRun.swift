@@ -2,34 +2,19 @@ import Diamond
 import Foundation
 
 /// A check of ``CacheStorageSuite`` that runs: the instances of two processes, and short forms of their verbs.
-struct CacheStorageRun: Sendable {
-    /// A broken rule.
-    struct Violation: Error, CustomStringConvertible { let description: String }
-
+struct CacheStorageRun: ContractRun {
     let storage: any CacheStorage
     /// The instance of another process.
     let other: any CacheStorage
     let now: WallTime
-
-    func expect(_ isRight: Bool, _ rule: @autoclosure () -> String) throws(Violation) {
-        if !isRight { throw Violation(description: rule()) }
-    }
-
-    func expectEqual<Value: Equatable>(
-        _ found: Value, _ expected: Value, _ what: @autoclosure () -> String
-    ) throws(Violation) {
-        try expect(found == expected, "\(what()) is \(found), not \(expected)")
-    }
 
     // MARK: Entries
 
     /// Returns the key with a name.
     func key(_ name: String) throws -> RequestKey {
         let digits = name.utf8.map { "0\(String($0, radix: 16))".suffix(2) }.joined()
-        guard let key = RequestKey(digits + String(repeating: "0", count: 64 - digits.count)) else {
-            throw Violation(description: "the name '\(name)' is no key")
-        }
-        return key
+        return try require(
+            RequestKey(digits + String(repeating: "0", count: 64 - digits.count)), "the name '\(name)' is no key")
     }
 
     /// Returns an entry of `https://api.test/NAME`.
@@ -64,9 +49,7 @@ struct CacheStorageRun: Sendable {
 
     /// Expects that a stored record is that of an entry.
     func expectStored(_ name: String, as entry: CacheEntry, isStale: Bool = false) async throws {
-        guard let record = try await record(name) else {
-            throw Violation(description: "the record '\(name)' is missing")
-        }
+        let record = try require(try await record(name), "the record '\(name)' is missing")
         let expected = CacheRecord(entry)
         try expectEqual(record.version, expected.version, "the version of '\(name)'")
         try expectEqual(Set(record.names), Set(expected.names), "the set of names of '\(name)'")

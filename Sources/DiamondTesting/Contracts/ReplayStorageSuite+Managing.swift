@@ -244,7 +244,7 @@ extension ReplayStorageSuite.Check {
                 status: .created, location: "/notes/7", headers: [.eTag: "\"a\""], body: Data([1, 2]))
             _ = try await storage.finish(claim, ReplayReport(.answered(status: 201), answer: answer, draw: 0))
             guard case .answer(answer, _)? = try storage.answer(to: id) else {
-                throw ReplayStorageRun.Violation(description: "the answer is \(try storage.answer(to: id) as Any)")
+                throw ContractViolation("the answer is \(try storage.answer(to: id) as Any)")
             }
             try run.expectEqual(try storage.jobsStoringAnswers(among: nil).map(\.job.id), [id], "the jobs")
             var retention = ReplayRetention()

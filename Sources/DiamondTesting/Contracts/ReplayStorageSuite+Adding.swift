@@ -8,7 +8,7 @@ extension ReplayStorageSuite.Check {
             let id = try await run.add(draft)[0]
             let other = try await run.place.open()
             for storage in [run.storage, other] {
-                guard let job = try storage.job(id) else { throw ReplayStorageRun.Violation(description: "no job") }
+                let job = try run.require(try storage.job(id), "no job")
                 try run.expect(job.state == .ready && job.reason.description == "enqueued", "the job is \(job)")
                 try run.expect(job.method == "PUT" && job.url.hasSuffix("/a?b=1") && job.tags == ["t"], "\(job)")
                 try run.expectEqual(try storage.request(of: id), draft.request, "the request")
@@ -67,7 +67,7 @@ extension ReplayStorageSuite.Check {
             let owner = try await run.owner()
             let policy = ReplayPolicy(.durable, orderingKey: "k")
             let first = try await run.enqueue([try run.draft(.post, "a", policy)], by: owner)
-            guard let claim = first.claim else { throw ReplayStorageRun.Violation(description: "no claim") }
+            let claim = try run.require(first.claim, "no claim")
             try run.expect(claim.id, is: .running)
             try await run.begin(claim, by: owner)
             let second = try await run.enqueue([try run.draft(.post, "b", policy)], by: owner)
@@ -86,9 +86,7 @@ extension ReplayStorageSuite.Check {
             let id = try await run.add(run.draft(after: .seconds(30)))[0]
             let owner = try await run.owner()
             try run.expect(id, is: .waiting)
-            guard let time = try await run.storage.nextTime() else {
-                throw ReplayStorageRun.Violation(description: "no next time")
-            }
+            let time = try run.require(try await run.storage.nextTime(), "no next time")
             let wait = time.rawValue - (try run.storage.moment().time.rawValue)
             try run.expect((20_000...30_000).contains(wait), "the next time is in \(wait) ms")
             try run.expectEqual(try await run.claimed(by: owner), [], "what is sent too early")
@@ -157,9 +155,7 @@ extension ReplayStorageSuite.Check {
         },
         Self("an edit replaces a request, once") { run in
             let id = try await run.add(run.draft(.put, "a"))[0]
-            guard let old = try run.storage.request(of: id) else {
-                throw ReplayStorageRun.Violation(description: "no request")
-            }
+            let old = try run.require(try run.storage.request(of: id), "no request")
             let new = try run.draft(.put, "b")
             let edit = try ReplayEdit(of: id, from: Request(json: old), to: new, maximumCount: 10)
             try run.expectEqual(try await run.storage.edit(edit), id, "the result")
