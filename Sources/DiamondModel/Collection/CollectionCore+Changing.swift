@@ -82,7 +82,7 @@ extension CollectionCore {
         membersWillChange()
         let wasDeleted = cancelDeletion(of: entry.model)
         enter(entry)
-        report(.added(entry.model, self, wasDeleted: wasDeleted))
+        report([.added(entry.model, self, wasDeleted: wasDeleted)])
         switch position {
         case .sorted: order.append(entry)
         case .before(let next): order.insert(entry, before: next)
@@ -145,7 +145,7 @@ extension CollectionCore {
 
     func remove(_ entry: Entry, reason: ChangeReason = .removed) {
         guard entry.isMember else { return }
-        report(CollectionPosition(entry).map { .removing(entry.model, $0) })
+        report(Edit.removed, entry)
         transaction {
             membersWillChange()
             touch(entry)
@@ -173,7 +173,7 @@ extension CollectionCore {
         try check(index, within: visibleCount - 1)
         try check(target, within: visibleCount - 1)
         guard index != target, let entry = visibleEntry(at: index) else { return }
-        report(CollectionPosition(entry).map { .moving(entry.model, $0) })
+        report(Edit.moved, entry)
         transaction {
             hasChangedMembers = true
             removeRow(of: entry, reason: reason)

@@ -123,7 +123,7 @@ extension CollectionCore {
     }
 
     private func drop(_ entry: Entry) {
-        report(CollectionPosition(entry).map { .removing(entry.model, $0) })
+        report(Edit.removed, entry)
         touch(entry)
         entry.reason = .removed
         entry.isMember = false
@@ -135,7 +135,7 @@ extension CollectionCore {
     /// Moves a model to the end of the insertion order, or adds it there.
     private func moveToEnd(_ model: Model) {
         if let entry = entry(of: model) {
-            report(CollectionPosition(entry).map { .moving(entry.model, $0) })
+            report(Edit.moved, entry)
             order.remove(entry)
             order.append(entry)
         } else {

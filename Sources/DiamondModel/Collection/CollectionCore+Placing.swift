@@ -66,7 +66,7 @@ extension CollectionCore {
         guard event.depth <= observedDepth else { return }
         transaction {
             // A history also restores the values of a model that was removed in this transaction.
-            guard entry.isMember else { return report(.changed(event)) }
+            guard entry.isMember else { return report(Edit.edits(in: event)) }
             if isWaiting {
                 wait(for: entry)
                 entry.isChanged = true

@@ -34,13 +34,7 @@ extension EditHistory {
         }
     }
 
-    private func receive(_ report: CollectionEdit.Report) {
-        switch report.edit {
-        case .added(let model, let core, let wasDeleted): add([.added(model, core, wasDeleted: wasDeleted)])
-        case .removing(let model, let position): add([.removed(model, position)])
-        case .moving(let model, let position): add([.moved(model, position)])
-        case .changed(let event): add(Edit.edits(in: event))
-        case .ended: if !report.isPartial { close() }
-        }
+    private func receive(_ report: EditReport) {
+        if let edits = report.edits { add(edits) } else if !report.isPartial { close() }
     }
 }

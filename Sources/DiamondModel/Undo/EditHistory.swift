@@ -105,7 +105,7 @@ public final class EditHistory {
     }
 
     /// Adds edits to the current step.
-    func add(_ edits: [Edit]) { open += edits }
+    func add(_ edits: [Edit]) { if !edits.isEmpty { open += edits } }
 
     /// Ends the current step, unless it is a part of a transaction.
     func close() {
