@@ -7,7 +7,7 @@ extension TableSource {
         let number: Int
         /// The number of sections before the part.
         let offset: Int
-        let path: RowPath
+        var path: RowPath
     }
 
     /// The number of sections.
@@ -94,10 +94,9 @@ extension TableSource {
     }
 
     func location(of path: RowPath) -> PartLocation? {
-        guard let location = location(ofSection: path.section) else { return nil }
-        let own = RowPath(section: location.path.section, row: path.row)
-        guard location.part.contains(own) else { return nil }
-        return PartLocation(part: location.part, number: location.number, offset: location.offset, path: own)
+        guard var location = location(ofSection: path.section) else { return nil }
+        location.path.row = path.row
+        return location.part.contains(location.path) ? location : nil
     }
 
     func key(at path: RowPath) -> RowKey? {

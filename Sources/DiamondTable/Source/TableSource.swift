@@ -50,11 +50,7 @@ public final class TableSource {
 
     /// Applies the changes through the controller, or at once without a controller.
     func apply() {
-        if let controller { controller.update() } else { applyDirectly() }
-    }
-
-    /// Applies all changes, without a display.
-    func applyDirectly() {
+        if let controller { return controller.update() }
         while let step = nextStep() { step.apply() }
     }
 
