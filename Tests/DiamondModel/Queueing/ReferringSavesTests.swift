@@ -27,8 +27,8 @@ import Testing
         return remark
     }
 
-    private func remarks(_ program: QueuedAPI.Program, of errand: Errand) -> ModelCollection<ListedRemark> {
-        let list = ModelCollection<ListedRemark>(context: program.context)
+    private func remarks(_ program: QueuedAPI.Program, of errand: Errand) -> ModelCollection<ListedNote> {
+        let list = ModelCollection<ListedNote>(context: program.context)
         list.source = PageSource(program.engine, Request("errands/\(errand.modelID)/remarks"))
         return list
     }
@@ -172,7 +172,7 @@ import Testing
         let errand = try newErrand(program)
         try await errand.save(.queued)
         let list = remarks(program, of: errand)
-        let remark = ListedRemark()
+        let remark = ListedNote()
         remark.text = "milk"
         try await list.create(remark, .queued)
         try await remark.save(.queued) { $0.text = "bread" }
@@ -182,7 +182,7 @@ import Testing
                 StubAPI.Call("POST", "errands", ["title": "shop"]),
                 StubAPI.Call("POST", "errands/7/remarks", ["text": "bread"]),
             ])
-        let saves = try await program.context.collectSaves(of: Errand.self, ListedRemark.self)
+        let saves = try await program.context.collectSaves(of: Errand.self, ListedNote.self)
         #expect(saves.map(\.serverID) == [7, 8])
         guard sender != .laterRun else { return }
         #expect(remark.serverID == 8 && !remark.isDirty && !remark.hasQueuedSaves && list.count == 1)
@@ -369,22 +369,6 @@ private final class Remark: Model {
         _text = visitor.visit(Self.text, with: _text)
         _errand = visitor.visit(Self.errand, with: _errand)
         _others = visitor.visit(Self.others, with: _others)
-    }
-}
-
-/// A remark of a list below its errand.
-private final class ListedRemark: Model {
-    static let text: Property<ListedRemark, String> = Property(\.text, "text")
-    private var _text = ""
-
-    var text: String {
-        get { read(Self.text, from: _text) }
-        set { write(Self.text, from: _text, to: newValue) { _text = $0 } }
-    }
-
-    override func visit(_ visitor: PropertyVisitor) {
-        super.visit(visitor)
-        _text = visitor.visit(Self.text, with: _text)
     }
 }
 

@@ -489,19 +489,3 @@ private final class Board: Model {
         visitor.visit(Self.notes, with: notes)
     }
 }
-
-/// A note whose class has no URL.
-private final class ListedNote: Model {
-    static let text = Property(\ListedNote.text, "text")
-    private var _text = ""
-
-    var text: String {
-        get { read(Self.text, from: _text) }
-        set { write(Self.text, from: _text, to: newValue) { _text = $0 } }
-    }
-
-    override func visit(_ visitor: PropertyVisitor) {
-        super.visit(visitor)
-        _text = visitor.visit(Self.text, with: _text)
-    }
-}

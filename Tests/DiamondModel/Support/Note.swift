@@ -32,3 +32,19 @@ final class Note: Model {
         _stars = visitor.visit(Self.stars, with: _stars)
     }
 }
+
+/// A note whose class has no URL.
+final class ListedNote: Model {
+    static let text = Property(\ListedNote.text, "text")
+    private var _text = ""
+
+    var text: String {
+        get { read(Self.text, from: _text) }
+        set { write(Self.text, from: _text, to: newValue) { _text = $0 } }
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _text = visitor.visit(Self.text, with: _text)
+    }
+}
