@@ -18,12 +18,8 @@ final class CollectionChanges {
         var paths: [RowPath] { rows.map(\.path) }
 
         subscript(path: RowPath) -> Row? {
-            var (low, high) = (0, rows.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if rows[middle].path < path { low = middle + 1 } else { high = middle }
-            }
-            return low < rows.count && rows[low].path == path ? rows[low].row : nil
+            let index = rows.partitionPoint { $0.path < path }
+            return index < rows.count && rows[index].path == path ? rows[index].row : nil
         }
     }
 

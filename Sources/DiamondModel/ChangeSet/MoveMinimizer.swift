@@ -87,13 +87,5 @@ struct MoveMinimizer {
 
 extension [Int] {
     /// Returns the number of elements of a sorted array that are less than a value.
-    fileprivate func countBelow(_ value: Int) -> Int {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    fileprivate func countBelow(_ value: Int) -> Int { partitionPoint { $0 < value } }
 }

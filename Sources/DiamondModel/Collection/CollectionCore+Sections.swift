@@ -8,19 +8,10 @@ extension CollectionCore {
         if let section = sectionsByKey[key] { return section }
         let section = SectionRecord(key: key)
         sectionsByKey[key] = section
-        sections.insert(section, at: index(ofSection: key))
+        // The others are sorted.
+        let index = sections.partitionPoint { !(sectionRule?.precedes(key, $0.key) ?? false) }
+        sections.insert(section, at: index)
         return section
-    }
-
-    /// Returns the index of a new section among the others, which are sorted.
-    private func index(ofSection key: String) -> Int {
-        var low = 0
-        var high = sections.count
-        while low < high {
-            let middle = (low + high) / 2
-            if sectionRule?.precedes(key, sections[middle].key) ?? false { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 
     /// Creates the sections of an empty collection.

@@ -19,7 +19,7 @@ extension CollectionCore {
         guard depth == 0 else { return }
         reportRejections()
         commit()
-        report(.ended)
+        report(nil)
         reportDirtiness()
     }
 
@@ -96,7 +96,7 @@ extension CollectionCore {
         dropEmptySections()
         let changes = didObservers.isEmpty ? nil : changes()
         let hadOtherMembers = hasOtherMembers
-        settle()
+        commitRows()
         collection?.didChangeContent()
         if let changes { deliver(changes) }
         // Changes of models have already been forwarded to the owner.
@@ -112,7 +112,7 @@ extension CollectionCore {
     }
 
     /// Makes the current state the last committed one.
-    func settle() {
+    func commitRows() {
         for section in changedSections { section.rows.commit() }
         if hasOtherSections || !changedSections.isEmpty || snapshot != nil { oldCounts = sections.map(\.rows.count) }
         changedSections.removeAll(keepingCapacity: true)

@@ -34,7 +34,7 @@ final class CollectionCore {
     /// The filters. A visible model passes all of them.
     var filters: [(Model) -> Bool] = []
     var sorts: [SortRule] = []
-    var sectionRule: SectionRules?
+    var sectionRule: SectionRule<Model>?
 
     var rejected: [Rejection] = [] {
         didSet { hasOtherRejections = true }
@@ -89,7 +89,7 @@ final class CollectionCore {
     let didObservers = Observers<CollectionChanges>()
     let modelObservers = Observers<ModelEvent>()
     /// The histories that record the collection.
-    let editObservers = Observers<CollectionEdit.Report>()
+    let editObservers = Observers<EditReport>()
     /// Whether the collection is reading JSON, whose changes are not the user's.
     var isReading = false
     var undelivered: [CollectionChanges] = []
@@ -112,7 +112,7 @@ final class CollectionCore {
         self.type = type
         self.context = context
         makeSections()
-        settle()
+        commitRows()
     }
 
     deinit {
@@ -153,14 +153,9 @@ extension CollectionCore {
     func path(at index: Int) -> RowPath {
         if sections.count == 1 { return RowPath(section: 0, row: index) }
         let offsets = offsets
-        var low = 0
-        var high = sections.count
         // The last section that starts at or before the index. Empty sections before it have the same offset.
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if offsets[middle] <= index { low = middle } else { high = middle }
-        }
-        return RowPath(section: low, row: index - offsets[low])
+        let section = offsets.dropLast().partitionPoint { $0 <= index } - 1
+        return RowPath(section: section, row: index - offsets[section])
     }
 
     func model(at path: RowPath) -> Model { sections[path.section].rows[path.row].model }
@@ -222,7 +217,7 @@ extension CollectionCore {
 
     func notifyOwner() {
         guard let owner, let ownerProperty else { return }
-        let change = PropertyChange(property: ownerProperty, of: nil, old: generation - 1, new: generation)
+        let change = PropertyChange(property: ownerProperty, holder: nil, old: generation - 1, new: generation)
         owner.receive(collection: change)
     }
 
@@ -238,7 +233,7 @@ extension CollectionCore {
     func forward(_ event: ModelEvent) {
         if !event.changes.isEmpty {
             modelObservers.notify(event)
-            report(.changed(event))
+            report(Edit.edits(in: event))
         }
         if let ownerProperty, let owner { owner.receive(event, from: ownerProperty) }
     }

@@ -49,23 +49,17 @@ extension ModelCollection {
     /// Returns a copy with the models of another collection, too.
     ///
     /// - Throws: ``ModelError`` as ``formUnion(_:)`` does.
-    public func union(_ other: ModelCollection) throws -> ModelCollection {
-        let result = copy()
-        try result.formUnion(other)
-        return result
-    }
+    public func union(_ other: ModelCollection) throws -> ModelCollection { try copy { try $0.formUnion(other) } }
 
     /// Returns a copy with the models that are in both.
-    public func intersection(_ other: ModelCollection) -> ModelCollection {
-        let result = copy()
-        result.formIntersection(other)
-        return result
-    }
+    public func intersection(_ other: ModelCollection) -> ModelCollection { copy { $0.formIntersection(other) } }
 
     /// Returns a copy without the models of another collection.
-    public func subtracting(_ other: ModelCollection) -> ModelCollection {
+    public func subtracting(_ other: ModelCollection) -> ModelCollection { copy { $0.subtract(other) } }
+
+    private func copy(_ change: (ModelCollection) throws -> Void) rethrows -> ModelCollection {
         let result = copy()
-        result.subtract(other)
+        try change(result)
         return result
     }
 }

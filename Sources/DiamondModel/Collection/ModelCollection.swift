@@ -68,7 +68,7 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
     public var sectionRule: SectionRule<Object>? {
         didSet {
             sectionRuleNumber += 1
-            core.sectionRule = sectionRule?.rules
+            core.sectionRule = sectionRule?.erased
             core.sort()
         }
     }
@@ -145,11 +145,7 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
     /// Change sets are buffered without limit until the consumer reads them. The sequence ends when the collection is
     /// deallocated, or when the consumer's task is canceled.
     public func changes() -> some AsyncSequence<ChangeSet<Object>, Never> {
-        EventSequence { buffer in
-            core.didObservers.add(
-                { [weak buffer] in buffer?.append(ChangeSet(core: $0)) },
-                finish: { [weak buffer] in buffer?.signal.continuation.finish() })
-        }
+        EventSequence(of: core.didObservers) { ChangeSet(core: $0) }
     }
 }
 

@@ -29,18 +29,12 @@ public struct SectionRule<Object: Model> {
         return rule
     }
 
-    var rules: SectionRules {
-        SectionRules(
-            key: { [key] in key(unsafeDowncast($0, to: Object.self)) }, precedes: precedes,
-            permanentKeys: permanentKeys,
-            keepsEmptySections: keepsEmptySections)
+    /// The type-erased rule.
+    var erased: SectionRule<Model> {
+        var erased = SectionRule<Model> { [key] in key(unsafeDowncast($0, to: Object.self)) }
+        erased.precedes = precedes
+        erased.permanentKeys = permanentKeys
+        erased.keepsEmptySections = keepsEmptySections
+        return erased
     }
-}
-
-/// A type-erased section rule.
-struct SectionRules {
-    let key: (Model) -> String
-    let precedes: (String, String) -> Bool
-    let permanentKeys: [String]
-    let keepsEmptySections: Bool
 }

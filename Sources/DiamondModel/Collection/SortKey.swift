@@ -54,14 +54,14 @@ public struct SortKey<Object: Model> {
 @usableFromInline
 struct SortRule {
     /// Returns whether a model sorts before another one.
-    let precedes: (Model, Model) -> Bool
+    @usableFromInline let precedes: (Model, Model) -> Bool
     /// Returns the order of other models and the given one: negative for a model that sorts before it.
-    let comparison: (Model) -> (Model) -> Int
+    @usableFromInline let comparison: (Model) -> (Model) -> Int
     /// Returns the indexes of models in their order and, if asked for, the ranges of two and more with equal keys.
-    let sort: (_ models: [Model], _ hasTies: Bool) -> (order: [Int], ties: [Range<Int>])
+    @usableFromInline let sort: (_ models: [Model], _ hasTies: Bool) -> (order: [Int], ties: [Range<Int>])
     /// Returns a function that tells whether a model's key has the same value as the given model's has now; `nil` if
     /// the key is not known.
-    let sameValue: ((Model) -> (Model) -> Bool)?
+    @usableFromInline let sameValue: ((Model) -> (Model) -> Bool)?
 
     /// Creates a rule that compares keys.
     @inlinable @inline(__always)
@@ -69,40 +69,27 @@ struct SortRule {
         reading read: @escaping (Model) -> Value, sameValue: ((Model) -> (Model) -> Bool)?,
         precedes: @escaping (Value, Value) -> Bool
     ) {
-        self.init(
-            precedes: { precedes(read($0), read($1)) },
-            comparison: { model in
-                let value = read(model)
-                return { other in
-                    let key = read(other)
-                    return precedes(key, value) ? -1 : precedes(value, key) ? 1 : 0
-                }
-            },
-            sort: { models, hasTies in
-                let values = models.map(read)
-                let order = values.indices.sorted { precedes(values[$0], values[$1]) }
-                var ties: [Range<Int>] = []
-                var start = 0
-                while hasTies, start < order.count {
-                    var end = start + 1
-                    while end < order.count, !precedes(values[order[start]], values[order[end]]) { end += 1 }
-                    if end > start + 1 { ties.append(start..<end) }
-                    start = end
-                }
-                return (order, ties)
-            },
-            sameValue: sameValue)
-    }
-
-    @usableFromInline
-    init(
-        precedes: @escaping (Model, Model) -> Bool, comparison: @escaping (Model) -> (Model) -> Int,
-        sort: @escaping ([Model], Bool) -> (order: [Int], ties: [Range<Int>]),
-        sameValue: ((Model) -> (Model) -> Bool)?
-    ) {
-        self.precedes = precedes
-        self.comparison = comparison
-        self.sort = sort
+        self.precedes = { precedes(read($0), read($1)) }
+        comparison = { model in
+            let value = read(model)
+            return { other in
+                let key = read(other)
+                return precedes(key, value) ? -1 : precedes(value, key) ? 1 : 0
+            }
+        }
+        sort = { models, hasTies in
+            let values = models.map(read)
+            let order = values.indices.sorted { precedes(values[$0], values[$1]) }
+            var ties: [Range<Int>] = []
+            var start = 0
+            while hasTies, start < order.count {
+                var end = start + 1
+                while end < order.count, !precedes(values[order[start]], values[order[end]]) { end += 1 }
+                if end > start + 1 { ties.append(start..<end) }
+                start = end
+            }
+            return (order, ties)
+        }
         self.sameValue = sameValue
     }
 }

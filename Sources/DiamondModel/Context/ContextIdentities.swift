@@ -10,7 +10,8 @@ final class ContextIdentities: Sendable {
         let origin: String
     }
 
-    struct State: Sendable {
+    /// The known identities.
+    struct Record: Sendable {
         private var owners: [String: String] = [:]
         /// The subjects that had an identity.
         private var owned: Set<Subject> = []
@@ -50,7 +51,7 @@ final class ContextIdentities: Sendable {
         }
     }
 
-    private let state = Guarded(State())
+    private let state = Guarded(Record())
 
     /// Records the identity of a load. A load is never refused.
     func note(_ request: Request, of type: Model.Type, with engine: Engine) async {

@@ -101,7 +101,7 @@ public final class ModelContext: Observable {
         }
         // A queue that cannot be read prevents no load. The engine reports it.
         if answerTime == nil { try? refreshCalls(isWhole: false) }
-        if let live = self[type.identityClass, id] {
+        if let live = live(at: ModelKey(type, id)) {
             let model: M = try live.live(for: object)
             try model.merge(object)
             return model
@@ -133,7 +133,7 @@ public final class ModelContext: Observable {
 
     /// Returns the live instance with an id; `nil` when there is none.
     public func existing<M: Model>(_ type: M.Type = M.self, id: ModelID) -> M? {
-        self[type.identityClass, id] as? M
+        live(at: ModelKey(type, id)) as? M
     }
 
     /// The live instance with an id of its class.
@@ -154,7 +154,7 @@ public final class ModelContext: Observable {
     func checkRegistration(of model: Model) throws(ModelError) {
         if model.context === self { return }
         let id = model.untrackedID
-        if model.context == nil, self[type(of: model).identityClass, id] != nil { throw ModelError.duplicate(id) }
+        if model.context == nil, live(at: key(of: model, id)) != nil { throw ModelError.duplicate(id) }
         var visited: Set<ObjectIdentifier> = []
         try checkContext(of: model, visited: &visited)
     }
@@ -194,8 +194,6 @@ public final class ModelContext: Observable {
     }
 
     // MARK: Called by the models
-
-    private subscript(type: Model.Type, id: ModelID) -> Model? { live(at: ModelKey(type, id)) }
 
     /// Reserves memory for a number of new live instances.
     func reserve(_ count: Int) { models.reserveCapacity(models.count + count) }

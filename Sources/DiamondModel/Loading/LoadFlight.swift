@@ -60,7 +60,7 @@ final class LoadFlight: Sendable {
         if let known { return known }
         let received = await waiter.value { .canceled }
         if case .canceled = received {
-            leave(waiter)
+            drop { $0.waiters[waiter.id] = nil }
             return .canceled
         }
         // The received completion may have been withdrawn since.
@@ -68,11 +68,6 @@ final class LoadFlight: Sendable {
             state.waiters[waiter.id] = nil
             return state.completion ?? received
         }
-    }
-
-    /// Removes a canceled caller. Without callers, cancels the load, unless its data was applied.
-    private func leave(_ waiter: Promise<Completion>) {
-        drop { $0.waiters[waiter.id] = nil }
     }
 
     /// Runs `body`, which prepares the loaded data, for a caller. Canceling the last caller cancels the load. A load that
@@ -90,6 +85,7 @@ final class LoadFlight: Sendable {
         return true
     }
 
+    /// Removes a canceled caller. Without callers, cancels the load, unless its data was applied.
     private func drop(_ caller: (inout State) -> Void) {
         let (isAbandoned, next) = state.withLock { state -> (Bool, LoadFlight?) in
             caller(&state)
@@ -109,15 +105,14 @@ final class LoadFlight: Sendable {
             guard state.completion == nil || isWithdrawal else { return ([], nil) }
             state.completion = completion
             if case .superseded(let next) = completion {
-                next.expect(state.waiters.count + state.expected + state.preparing)
+                let count = state.waiters.count + state.expected + state.preparing
+                next.state.withLock { $0.expected += count }
             }
             return (Array(state.waiters.values), state.task)
         }
         for waiter in waiters { waiter.fulfill(with: completion) }
         task?.cancel()
     }
-
-    private func expect(_ count: Int) { state.withLock { $0.expected += count } }
 
     /// Makes the completion final. The first caller that receives it applies the data.
     func makeFinal() { state.withLock { $0.isFinal = true } }

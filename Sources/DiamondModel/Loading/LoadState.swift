@@ -72,7 +72,7 @@ public final class LoadState {
     /// Cancels the running load. Its callers get a `CancellationError`, and its data is not applied.
     package func cancel() {
         guard let flight else { return }
-        settle()
+        endFlight()
         flight.end(.canceled)
         observers.notify(.canceled)
     }
@@ -101,7 +101,7 @@ extension LoadState {
     /// - Parameter age: The age of the data; `nil` if the load has brought only a part of it.
     func finish(age: Duration?) {
         let isMore = isLoadingMore
-        settle()
+        endFlight()
         if let age {
             loadedAt = now().addingTimeInterval(-(age / .seconds(1)))
             // Data that was invalidated during the load is outdated.
@@ -112,7 +112,7 @@ extension LoadState {
 
     func fail(_ error: any Error) {
         failedLoad = flight?.load
-        if flight != nil { settle() }
+        if flight != nil { endFlight() }
         self.error = error
         observers.notify(.failed(error))
     }
@@ -164,7 +164,7 @@ extension LoadState {
         observers.notify(.reset)
     }
 
-    private func settle() {
+    private func endFlight() {
         if let flight { order?.end(flight.time) }
         flight = nil
         order = nil

@@ -66,9 +66,7 @@ struct MergePlan {
             if let child = property.nestedModel(in: slot.value), child.isSubject(of: json, log: log) {
                 return log.merge(.value(json), into: child) ? child : nil
             }
-            if let value = property.decode(json, repairs: &log) { return value }
-            log.note(.init(refusing: json), found: json)
-            return nil
+            return log.decode(property, from: json)
         }
         repairs += log.repairs
         violations += staging.takeViolations()

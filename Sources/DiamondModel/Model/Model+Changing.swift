@@ -80,7 +80,7 @@ extension Model {
         transact(source: .user, isSetter: true) {
             removeRepairs(of: property)
             tracking.markDirty(property, from: old, to: new, areSame: property.form.areSame)
-            note(PropertyChange(property: property, of: self, old: old, new: new))
+            note(PropertyChange(property: property, holder: self, old: old, new: new))
             if property.isNested { adoptNested(new, in: property) }
             if property.key == Self.idKey { setServerID(ModelID(json: property.codec.encode(new))) }
         }
@@ -94,7 +94,7 @@ extension Model {
             tracking.repairs.removeAll { $0.key == property.key }
             tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
             // The value is equal, but the JSON has it from now on.
-            note(PropertyChange(property: property, of: self, old: value, new: value, isConfirmation: true))
+            note(PropertyChange(property: property, holder: self, old: value, new: value, isConfirmation: true))
         }
     }
 }
@@ -132,7 +132,7 @@ extension Model {
     /// Begins a transaction. The caller ends it with ``end(_:source:)``.
     final func beginTransaction(isSetter: Bool = false, isWaiting: Bool = true) -> Transaction {
         let isOutermost = tracking.transactionDepth == 0
-        if isOutermost { tracking.stateBefore = tracking.state }
+        if isOutermost { tracking.flagsBefore = tracking.flags }
         let waiting = isOutermost && !isSetter && isWaiting ? WaitingCollections(above: self) : nil
         let before = isOutermost && !isSetter ? tracking.syncState : nil
         tracking.transactionDepth += 1
@@ -173,8 +173,8 @@ extension Model {
     /// Reports a change outside a transaction.
     @usableFromInline
     final func report(_ property: AnyProperty, old: Any, new: Any, hasStateChange: Bool) {
-        let change = PropertyChange(property: property, of: self, old: old, new: new)
-        report(ModelEvent(change, of: self, hasStateChange: hasStateChange))
+        let change = PropertyChange(property: property, holder: self, old: old, new: new)
+        report(ModelEvent(model: self, changes: [change], source: .user, hasStateChange: hasStateChange))
     }
 
     private func report(_ event: ModelEvent) {
@@ -201,7 +201,7 @@ extension Model {
     ///
     /// - Returns: Whether any state has changed.
     private func takeStateChange() -> Bool {
-        let (before, after) = (tracking.stateBefore, tracking.state)
+        let (before, after) = (tracking.flagsBefore, tracking.flags)
         let hasOther = tracking.hasOtherStateChange
         tracking.hasOtherStateChange = false
         if before.isNew != after.isNew { stateDidChange(\.isNew) }

@@ -118,11 +118,7 @@ extension Model {
 
     private func value(of property: AnyProperty, from json: JSONValue, staging: Staging) throws -> Any {
         var log = RepairLog(context: context, staging: staging)
-        let value = log.reading(property.keys[0]) { log -> Any? in
-            if let value = property.decode(json, repairs: &log) { return value }
-            log.note(.init(refusing: json), found: json)
-            return nil
-        }
+        let value = log.reading(property.keys[0]) { $0.decode(property, from: json) }
         let violations = staging.takeViolations()
         if !violations.isEmpty { throw ModelError.invalid(violations) }
         if let value, log.repairs.isEmpty { return value }

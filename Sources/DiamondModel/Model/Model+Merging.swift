@@ -24,7 +24,8 @@ extension Model {
         if let context, context.answerTime == nil, hasQueuedSaves {
             return try context.applyingAnswer(of: context.order.next()) { try merge(members) }
         }
-        try checkID(members.id(at: Self.idKey))
+        let id = members.id(at: Self.idKey)
+        if let id, id != tracking.serverID, isTaken(id) { throw ModelError.duplicate(id) }
         let staging = Staging()
         let plan = MergePlan(members.object, into: self, staging: staging)
         if !plan.violations.isEmpty { throw ModelError.invalid(plan.violations) }
@@ -71,12 +72,7 @@ extension Model {
         }
     }
 
-    /// Throws if another live model has the id.
-    final func checkID(_ id: ModelID?) throws {
-        guard let id, id != tracking.serverID else { return }
-        if isTaken(id) { throw ModelError.duplicate(id) }
-    }
-
+    /// Returns whether another live model has an id.
     final func isTaken(_ id: ModelID) -> Bool {
         if let other = context?.existing(type(of: self), id: id), other !== self { return true }
         return links.contains { $0.holdsOther(of: id) }

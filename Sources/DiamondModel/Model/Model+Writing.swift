@@ -8,10 +8,7 @@ extension Model {
     /// default of a repaired property never overwrites the server's value.
     public final var json: JSONValue {
         // A model that contains itself, directly or not, is written as its id there.
-        guard !tracking.isVisiting else { return ownReference }
-        tracking.isVisiting = true
-        defer { tracking.isVisiting = false }
-        return .object(object())
+        tracking.isVisiting ? ownReference : visiting { .object(object()) }
     }
 
     /// The object as JSON text, in canonical form.

@@ -43,8 +43,8 @@ struct Tracking: ~Copyable {
 
     @usableFromInline var transactionDepth = 0
     var pending: [PropertyChange] = []
-    /// The state at the begin of the transaction.
-    var stateBefore = State()
+    /// The flags at the begin of the transaction.
+    var flagsBefore = Flags()
     /// Whether the state of a nested model has changed in this transaction, or ``Model/saveState``.
     var hasOtherStateChange = false
     /// Whether observers of the model receive a change, after which its rows are placed again.
@@ -79,14 +79,14 @@ struct Tracking: ~Copyable {
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 
-    /// The state that changes without a property.
-    struct State: Equatable {
+    /// The states that change without a property.
+    struct Flags: Equatable {
         var isNew = true
         /// Whether properties of the model itself were set.
         var isDirty = false
     }
 
-    var state: State { State(isNew: serverID == nil, isDirty: !dirty.isEmpty) }
+    var flags: Flags { Flags(isNew: serverID == nil, isDirty: !dirty.isEmpty) }
 
     @usableFromInline
     init() {}

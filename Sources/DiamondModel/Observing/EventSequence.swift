@@ -21,21 +21,21 @@ struct EventSequence<Element>: AsyncSequence {
         }
     }
 
-    init(_ observe: (Buffer) -> ObserverToken) {
+    /// Creates the sequence of the elements that `element` makes of events. It leaves out an event by returning `nil`.
+    init<Event>(of observers: Observers<Event>, _ element: @escaping (Event) -> Element?) {
         buffer = Buffer()
-        buffer.token = observe(buffer)
+        buffer.token = observers.add(
+            { [weak buffer] event in element(event).map { buffer?.append($0) } },
+            finish: { [weak buffer] in buffer?.signal.continuation.finish() })
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(buffer: buffer, signals: buffer.signal.stream.makeAsyncIterator())
+    }
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        private let buffer: Buffer
-        private var signals: AsyncStream<Void>.Iterator
-
-        init(buffer: Buffer) {
-            self.buffer = buffer
-            signals = buffer.signal.stream.makeAsyncIterator()
-        }
+        let buffer: Buffer
+        var signals: AsyncStream<Void>.Iterator
 
         mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while true {

@@ -18,25 +18,17 @@ extension Model {
     /// Events are buffered without limit until the consumer reads them. The sequence ends when the model is deallocated,
     /// or when the consumer's task is canceled.
     public final func changes() -> some AsyncSequence<ModelEvent, Never> {
-        changes { $0 }
+        EventSequence(of: observers) { $0 }
     }
 
     /// Returns the later changes of a property, with old and new value, as ``changes()`` does.
     public final func changes<Owner: Model, Value>(
         _ property: Property<Owner, Value>
     ) -> some AsyncSequence<ValueChange<Value>, Never> {
-        changes { $0[property] }
+        EventSequence(of: observers) { $0[property] }
     }
 
-    fileprivate func changes<Element>(_ element: @escaping (ModelEvent) -> Element?) -> EventSequence<Element> {
-        EventSequence { [observers] buffer in
-            observers.add(
-                { [weak buffer] event in element(event).map { buffer?.append($0) } },
-                finish: { [weak buffer] in buffer?.signal.continuation.finish() })
-        }
-    }
-
-    private var observers: Observers<ModelEvent> {
+    fileprivate var observers: Observers<ModelEvent> {
         if let observers = tracking.observers { return observers }
         linkChildren()
         let observers = Observers<ModelEvent>()
@@ -57,7 +49,7 @@ extension ModelObject where Self: Model {
     /// An event after which the value is equal to the last one is left out.
     public func changes<Value>(_ keyPath: KeyPath<Self, Value>) -> some AsyncSequence<ValueChange<Value>, Never> {
         var last = self[keyPath: keyPath]
-        return changes { event in
+        return EventSequence(of: observers) { event in
             guard let model = event.model as? Self else { return nil }
             let new = model[keyPath: keyPath]
             defer { last = new }

@@ -13,28 +13,13 @@ public struct PropertyChange {
     /// The property that changed.
     public let property: AnyProperty
     /// The properties on the path from the observed model to the one that changed; none for its own property.
-    private let owners: [AnyProperty]
+    private(set) var owners: [AnyProperty] = []
+    /// The model that has the property; `nil` for a change of the members of a nested collection.
+    let holder: Model?
     public let old: Any
     public internal(set) var new: Any
     /// Whether a property that the JSON lacked was set to its current value. The values are equal then.
-    let isConfirmation: Bool
-    /// The model that has the property; `nil` for a change of the members of a nested collection.
-    let holder: Model?
-
-    init(property: AnyProperty, of holder: Model?, old: Any, new: Any, isConfirmation: Bool = false) {
-        self.init(property, in: [], of: holder, old: old, new: new, isConfirmation: isConfirmation)
-    }
-
-    private init(
-        _ property: AnyProperty, in owners: [AnyProperty], of holder: Model?, old: Any, new: Any, isConfirmation: Bool
-    ) {
-        self.property = property
-        self.owners = owners
-        self.holder = holder
-        self.old = old
-        self.new = new
-        self.isConfirmation = isConfirmation
-    }
+    var isConfirmation = false
 
     /// The properties on the path from the observed model to the change; more than one for a change of a nested model.
     public var path: [AnyProperty] { owners + [property] }
@@ -46,8 +31,9 @@ public struct PropertyChange {
     public var key: String { path.map(\.key).joined(separator: ".") }
 
     func nested(in property: AnyProperty) -> PropertyChange {
-        PropertyChange(
-            self.property, in: [property] + owners, of: holder, old: old, new: new, isConfirmation: isConfirmation)
+        var change = self
+        change.owners = [property] + owners
+        return change
     }
 
     func isOfSameProperty(as other: PropertyChange) -> Bool {
@@ -71,16 +57,7 @@ public struct ModelEvent {
         self.changes = changes
         self.source = source
         self.hasStateChange = hasStateChange
-        depth = changes.lazy.map(\.depth).max() ?? 0
-    }
-
-    /// Creates the event of one change of a property that the user has set.
-    init(_ change: PropertyChange, of model: Model, hasStateChange: Bool) {
-        self.model = model
-        changes = [change]
-        source = .user
-        self.hasStateChange = hasStateChange
-        depth = 0
+        depth = changes.count == 1 ? changes[0].depth : changes.lazy.map(\.depth).max() ?? 0
     }
 
     /// The change of a property of the model itself.

@@ -72,15 +72,15 @@ extension ModelCollection: Loadable {
 
     public func loader(for load: Load) throws -> (@concurrent @Sendable () async throws -> Page)? {
         guard let source, load.scope != .more || position != .end else { return nil }
-        var query = PageQuery(
+        let query = PageQuery(
             position: load.scope == .more ? core.pager.nextPosition(source) : .start, policy: load.policy,
-            newerThan: load.scope == .refresh ? core.pager.newerThan(core) : nil)
+            newerThan: load.scope == .refresh ? core.pager.newerThan(core) : nil,
+            serverIDs: core.context?.serverIDs(in: source.request) ?? [:])
         _ = core.context?.overlay.name(of: Object.self)
-        query.serverIDs = core.context?.serverIDs(in: source.request) ?? [:]
         guard let identities = core.context?.identities, let engine = source.engine, let list = source.request else {
-            return { [query] in try await source.page(query) }
+            return { try await source.page(query) }
         }
-        return { [query] in
+        return {
             await identities.note(list, of: Object.self, with: engine)
             return try await source.page(query)
         }

@@ -11,19 +11,7 @@ public struct PageQuery: Hashable, Sendable {
     /// The server's ids of objects in the URL of the list, by local id.
     var serverIDs: [String: JSONValue] = [:]
     /// The id of the last newer item received so far.
-    public private(set) var newerBefore: JSONValue?
-
-    init(position: PagePosition, policy: CachePolicy?, newerThan: JSONValue?) {
-        self.position = position
-        self.policy = policy
-        self.newerThan = newerThan
-    }
-
-    func before(_ last: JSONValue) -> PageQuery {
-        var query = self
-        query.newerBefore = last
-        return query
-    }
+    public internal(set) var newerBefore: JSONValue?
 }
 
 /// The source of a collection's pages: requests to an API, a database, a computation.
@@ -100,9 +88,11 @@ public struct PageSource: Sendable {
         page.hasOnlyNewer = true
         var last = page.content.last.flatMap { key.item(in: $0)?.value }
         var rounds = 0
+        var query = query
         while let before = last {
             rounds += 1
-            let next = try await load(query.before(before))
+            query.newerBefore = before
+            let next = try await load(query)
             // Some servers support only one of the two bounds.
             let newer = next.content.prefix { key.item(in: $0)?.value != query.newerThan }
             last = newer.count < next.content.count ? nil : newer.last.flatMap { key.item(in: $0)?.value }

@@ -13,7 +13,9 @@ public struct Codec<Value>: Sendable {
     let decodeItem: @Sendable (JSONItem, inout RepairLog) -> Value?
     /// Writes the text of the JSON that `encode` returns.
     let write: @Sendable (Value, PropertyVisitor) -> Void
+}
 
+extension Codec {
     /// Creates a codec.
     ///
     /// - Parameters:
@@ -39,27 +41,9 @@ public struct Codec<Value>: Sendable {
         encode: @escaping @Sendable (Value) -> JSONValue, reading readText: (@Sendable (TextElement) -> Value?)? = nil,
         writing write: (@Sendable (Value, PropertyVisitor) -> Void)? = nil, isOwn: Bool = false
     ) {
-        self.decode = decode
-        self.encode = encode
-        self.readText = readText
-        self.isOwn = isOwn
-        decodeItem = { decode($0.value, &$1) }
-        self.write = write ?? { $1.output.write(encode($0)) }
-    }
-
-    /// Creates a codec of nested models, which are read from their texts.
-    init(
-        items decodeItem: @escaping @Sendable (JSONItem, inout RepairLog) -> Value?,
-        encode: @escaping @Sendable (Value) -> JSONValue,
-        writing write: @escaping @Sendable (Value, PropertyVisitor) -> Void
-    ) {
-        decode = { decodeItem(.value($0), &$1) }
-        self.encode = encode
-        // A property with models is not read in the short way.
-        readText = nil
-        isOwn = false
-        self.decodeItem = decodeItem
-        self.write = write
+        self.init(
+            decode: decode, encode: encode, readText: readText, isOwn: isOwn, decodeItem: { decode($0.value, &$1) },
+            write: write ?? { $1.output.write(encode($0)) })
     }
 
     /// Returns the value in a text. If it is `nil`, or something was recorded, the value is decoded again.

@@ -100,16 +100,16 @@ extension JSONValue {
     @usableFromInline var digits: String? { integerText }
 }
 
-extension Int: ModelValue {}
-extension Int8: ModelValue {}
-extension Int16: ModelValue {}
-extension Int32: ModelValue {}
-extension Int64: ModelValue {}
-extension UInt: ModelValue {}
-extension UInt8: ModelValue {}
-extension UInt16: ModelValue {}
-extension UInt32: ModelValue {}
-extension UInt64: ModelValue {}
+extension Int: ModelValue, TextReadable, TextWritable {}
+extension Int8: ModelValue, TextReadable, TextWritable {}
+extension Int16: ModelValue, TextReadable, TextWritable {}
+extension Int32: ModelValue, TextReadable, TextWritable {}
+extension Int64: ModelValue, TextReadable, TextWritable {}
+extension UInt: ModelValue, TextReadable, TextWritable {}
+extension UInt8: ModelValue, TextReadable, TextWritable {}
+extension UInt16: ModelValue, TextReadable, TextWritable {}
+extension UInt32: ModelValue, TextReadable, TextWritable {}
+extension UInt64: ModelValue, TextReadable, TextWritable {}
 
 extension ModelValue where Self: RawRepresentable, RawValue: ModelValue {
     /// Creates the value with a raw value, or returns `nil` if there is none.

@@ -60,7 +60,7 @@ extension Property {
             },
             duplicate: { $0?.copy() }, model: { $0 }, modelType: Wrapped.self)
         self.init(
-            keyPath, keys: [key] + alternatives, access: access, codec: .nullableNested(), rules: [], policy: .keep,
+            keyPath, keys: [key] + alternatives, access: access, codec: .nullable(.nested), rules: [], policy: .keep,
             form: form)
     }
 }
@@ -69,13 +69,16 @@ extension Codec {
     /// Returns a codec for values that can be `nil`, written as `null` in JSON.
     static func nullable<Wrapped>(_ codec: Codec<Wrapped>) -> Codec where Value == Wrapped? {
         Codec(
-            logging: { json, repairs in
+            decode: { json, repairs in
                 if json == .null { return .some(nil) }
                 return codec.decode(json, &repairs).map { .some($0) }
             },
-            encode: { $0.map(codec.encode) ?? .null },
-            reading: codec.readText.map(nullable),
-            writing: { value, visitor in
+            encode: { $0.map(codec.encode) ?? .null }, readText: codec.readText.map(nullable), isOwn: false,
+            decodeItem: { item, repairs in
+                if item.isNull { return .some(nil) }
+                return codec.decodeItem(item, &repairs).map { .some($0) }
+            },
+            write: { value, visitor in
                 if let value { codec.write(value, visitor) } else { visitor.output.writeNull() }
             })
     }
@@ -88,19 +91,5 @@ extension Codec {
             if text.isNull { return .some(nil) }
             return readText(text).map { .some($0) }
         }
-    }
-
-    /// Returns a codec for a nested model that can be `nil`.
-    fileprivate static func nullableNested<Wrapped: Model>() -> Codec where Value == Wrapped? {
-        let codec = Codec<Wrapped>.nested
-        return Codec(
-            items: { item, repairs in
-                if item.isNull { return .some(nil) }
-                return codec.decodeItem(item, &repairs).map { .some($0) }
-            },
-            encode: { $0.map(codec.encode) ?? .null },
-            writing: { value, visitor in
-                if let value { codec.write(value, visitor) } else { visitor.output.writeNull() }
-            })
     }
 }

@@ -162,9 +162,11 @@ extension Property where Value == Owner {
 
 extension Codec where Value: Model {
     static var nested: Codec {
+        // A property with models is not read in the short way.
         Codec(
-            items: { item, repairs in try? Value.nested(in: item, log: &repairs) }, encode: { $0.json },
-            writing: { $1.write($0) })
+            decode: { json, repairs in try? Value.nested(in: .value(json), log: &repairs) }, encode: { $0.json },
+            readText: nil, isOwn: false, decodeItem: { item, repairs in try? Value.nested(in: item, log: &repairs) },
+            write: { $1.write($0) })
     }
 }
 

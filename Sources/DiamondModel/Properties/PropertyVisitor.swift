@@ -149,7 +149,7 @@ public final class PropertyVisitor {
     private func assign<Owner: Model, Value>(_ property: Property<Owner, Value>, with value: Value) -> Value {
         guard let model, let new = newValue(of: property), !property.form.areSame(value, new) else { return value }
         property.willSet(on: model)
-        changes.append(PropertyChange(property: property, of: model, old: value, new: new))
+        changes.append(PropertyChange(property: property, holder: model, old: value, new: new))
         return new
     }
 
@@ -241,6 +241,13 @@ extension RepairLog {
             log.note(.rule(rule), found: item.value)
             return nil
         }
+    }
+
+    /// Returns the value of a property of any type. Records a repair and returns `nil` for JSON that it refuses.
+    mutating func decode(_ property: AnyProperty, from json: JSONValue) -> Any? {
+        if let value = property.decode(json, repairs: &self) { return value }
+        note(.init(refusing: json), found: json)
+        return nil
     }
 
     /// Returns the elements for a nested collection. If there is no array, records a repair and returns `nil`.

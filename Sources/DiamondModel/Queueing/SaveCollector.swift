@@ -11,19 +11,11 @@ struct SaveCollector {
         let sent: [String: JSONValue]?
     }
 
-    private let context: ModelContext
-    private let type: Model.Type
-    private let queue: ReplayQueue
-    private let isIncluded: (ReplayJob) -> Bool
-
-    init(
-        context: ModelContext, type: Model.Type, queue: ReplayQueue, where isIncluded: @escaping (ReplayJob) -> Bool
-    ) {
-        self.context = context
-        self.type = type
-        self.queue = queue
-        self.isIncluded = isIncluded
-    }
+    let context: ModelContext
+    let type: Model.Type
+    let queue: ReplayQueue
+    /// Whether a job's response is applied.
+    let isIncluded: (ReplayJob) -> Bool
 
     /// Applies the stored answers, and returns their saves.
     ///
@@ -33,7 +25,10 @@ struct SaveCollector {
         let all = try queue.jobsStoringAnswers()
         context.notingIDs { context.noteIDs(of: all) }
         let jobs = try jobs()
-        let reviews = newReviews(among: jobs)
+        // The calls that need review and were not reported yet.
+        let reviews = jobs.filter { job, isConsumed in
+            !isConsumed && job.state == .needsReview && context.reviews[job.id] != job.transitionTime
+        }.map(\.job)
         for (job, isConsumed) in jobs where job.hasEnded {
             guard let subject = QueuedSubject(job) else { continue }
             // A consumed answer matters only to a new object of this context: another context has applied it.
@@ -61,13 +56,6 @@ struct SaveCollector {
     }
 
     // MARK: Calls that need review
-
-    /// Returns the calls that need review and were not reported yet.
-    private func newReviews(among jobs: [(job: ReplayJob, isConsumed: Bool)]) -> [ReplayJob] {
-        jobs.filter { job, isConsumed in
-            !isConsumed && job.state == .needsReview && context.reviews[job.id] != job.transitionTime
-        }.map(\.job)
-    }
 
     /// Returns the saves of calls that need review. The calls stay in the queue, and their answers are still applied.
     private func report(_ reviews: [ReplayJob]) -> [QueuedSave] {

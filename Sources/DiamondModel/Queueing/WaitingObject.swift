@@ -25,15 +25,9 @@ extension ModelContext {
     /// From then on it notices all changes by this process, and those by others at each load, save and collection.
     public var waiting: [WaitingObject] {
         registrar.access(self, keyPath: \.waiting)
-        var groups: [ExactText: [WaitingCalls.Call]] = [:]
-        var order: [ExactText] = []
-        for call in overlay.calls.all where isShown(call) {
-            let key = ExactText(call.job.orderingKey ?? "")
-            if groups[key] == nil { order.append(key) }
-            groups[key, default: []].append(call)
-        }
-        return order.compactMap { key in
-            guard let calls = groups[key], let last = calls.last, let state = calls.state else { return nil }
+        let groups = Dictionary(grouping: overlay.calls.all.filter(isShown)) { ExactText($0.job.orderingKey ?? "") }
+        return groups.values.sorted { $0[0].job.id < $1[0].job.id }.compactMap { calls in
+            guard let last = calls.last, let state = calls.state else { return nil }
             let model = overlay.classes[last.subject.type].flatMap { existing($0, for: last.subject) }
             guard let id = model?.modelID ?? last.subject.serverID ?? last.subject.localID else { return nil }
             return WaitingObject(

@@ -22,17 +22,12 @@ public final class RemoteValue<Value: Sendable> {
         case failed(any Error)
     }
 
-    private enum Progress {
-        case loading
-        case loaded
-        case failed(any Error)
-    }
-
     @ObservationIgnored private let loader: ResourceLoader<Value>
     @ObservationIgnored private let currentURL: () -> String
     /// The value to show until the URL's value is loaded.
     @ObservationIgnored let defaultValue: Value
-    private var progress: (url: String, progress: Progress)?
+    /// The state of the URL that was loaded last, while its value is not in memory.
+    private var progress: (url: String, state: State)?
     /// The running loads.
     @ObservationIgnored private var tasks: [(url: String, task: Task<Value, any Error>)] = []
 
@@ -56,13 +51,9 @@ public final class RemoteValue<Value: Sendable> {
     /// The state of the current URL's value.
     public var state: State {
         let url = url
-        let progress = (progress?.url).isExactly(url) ? progress?.progress : nil
+        let progress = (progress?.url).isExactly(url) ? progress?.state : nil
         if let value = url.isEmpty ? nil : loader.existing(url) { return .loaded(value) }
-        switch progress {
-        case .loading: return .loading
-        case .failed(let error): return .failed(error)
-        case .loaded, nil: return .none
-        }
+        return progress ?? State.none
     }
 
     /// The value of the current URL if it is in memory, otherwise the default.
@@ -80,7 +71,7 @@ public final class RemoteValue<Value: Sendable> {
         guard !url.isEmpty else { return defaultValue }
         if let value = loader.existing(url) {
             // If another caller of the loader has loaded it, observers of this value were not notified yet.
-            progress = (url, .loaded)
+            progress = (url, .none)
             return value
         }
         let task = Task { @concurrent [loader] in try await loader.value(of: url) }
@@ -99,7 +90,7 @@ public final class RemoteValue<Value: Sendable> {
         guard self.url.isExactly(url) else { return defaultValue }
         let isLoading = tasks.contains { $0.url.isExactly(url) }
         switch result {
-        case .success: progress = (url, .loaded)
+        case .success: progress = (url, .none)
         case .failure(is CancellationError): progress = isLoading ? (url, .loading) : nil
         case .failure(let error): progress = (url, .failed(error))
         }

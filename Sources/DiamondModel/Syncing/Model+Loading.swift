@@ -82,7 +82,10 @@ extension Response {
 
     /// Returns the object in the body; `nil` for an empty body, and for JSON of another kind.
     func bodyObject() throws -> ObjectMembers? {
-        let item = try bodyItem()
+        let item: JSONItem?
+        do { item = try self.item(isolatesFaults: true) } catch {
+            throw ModelError(.malformed, "the body is not JSON: \(error)")
+        }
         if let fault = item?.fault { throw ModelError(.malformed, "the JSON object cannot be read: \(fault)") }
         return item.flatMap(ObjectMembers.init)
     }
@@ -90,10 +93,4 @@ extension Response {
     /// Throws for a body with JSON of another kind than an object. A body that is no JSON is left to the hook that has
     /// found no object in it.
     func checkThatBodyIsObject() throws { _ = try (try? item(isolatesFaults: true))?.modelObject() }
-
-    private func bodyItem() throws -> JSONItem? {
-        do { return try item(isolatesFaults: true) } catch {
-            throw ModelError(.malformed, "the body is not JSON: \(error)")
-        }
-    }
 }

@@ -87,7 +87,7 @@ extension CollectionCore {
         reading {
             if sent.hasLaterMembers { applyMembers(of: sent) }
             if allModels.elementsEqual(sent.members, by: ===) { hasChangedMembers = false }
-            if case .array(let elements)? = answer { settle(sent.nested.filter { $0.newJSON != nil }, as: elements) }
+            if case .array(let elements)? = answer { assignIDs(of: elements, to: sent.nested) }
             if hasChangedMembers { syncedIDs = sent.members.map(\.modelID) }
         }
     }
@@ -101,24 +101,24 @@ extension CollectionCore {
 
     /// Gives sent new members the ids of their elements in a response, found by their values or else by their order.
     /// Members without an element are removed, because the response has all elements that were sent.
-    private func settle(_ sent: [SentObject], as elements: [JSONValue]) {
-        var sent = sent.filter { $0.model.isNew && entry(of: $0.model) != nil }
+    private func assignIDs(of elements: [JSONValue], to sent: [SentObject]) {
+        var sent = sent.filter { $0.newJSON != nil && $0.model.isNew && entry(of: $0.model) != nil }
         if sent.isEmpty { return }
         var unknown = elements.filter { element in (try? id(of: element)).map { entries[$0] == nil } ?? false }
         unknown.removeAll { element in
             guard let index = sent.firstIndex(where: { $0.newJSON?.agrees(with: element) ?? false }) else {
                 return false
             }
-            settle(sent.remove(at: index).model, as: element)
+            assignID(to: sent.remove(at: index).model, from: element)
             return true
         }
-        if unknown.count == sent.count { return zip(sent, unknown).forEach { settle($0.model, as: $1) } }
+        if unknown.count == sent.count { return zip(sent, unknown).forEach { assignID(to: $0.model, from: $1) } }
         confirming {
             for object in sent { entry(of: object.model).map { remove($0, reason: .replaced) } }
         }
     }
 
-    private func settle(_ member: Model, as element: JSONValue) {
+    private func assignID(to member: Model, from element: JSONValue) {
         guard let id = try? id(of: element) else { return }
         member.replaceDuplicate(id: id)
         member.setServerID(id)

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `the first identity of an origin counts`() {
-        var state = ContextIdentities.State()
+        var state = ContextIdentities.Record()
         let steps = [
             Step(Note.self, "https://a", nil, true), Step(Note.self, "https://a", "ann", true),
             Step(Note.self, "https://a", "bob", false), Step(Note.self, "https://a", nil, false),
