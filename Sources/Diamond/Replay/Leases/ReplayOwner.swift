@@ -12,7 +12,8 @@ final class ReplayOwner: Sendable {
     /// before another owner begins.
     static let margin: Int64 = 5_000
 
-    struct State {
+    /// The registration of the owner, and what depends on it.
+    struct Registration {
         var id: ReplayOwnerRecord.ID?
         /// The end of the lease.
         var leaseEnd = Uptime(rawValue: 0)
@@ -40,7 +41,7 @@ final class ReplayOwner: Sendable {
     let storage: any ReplayStorage
     let clock: ReplayClock
     let outcomes = PendingOutcomes()
-    let state = Guarded(State())
+    let state = Guarded(Registration())
 
     init(_ storage: any ReplayStorage, clock: ReplayClock) {
         self.storage = storage
@@ -182,6 +183,26 @@ final class ReplayOwner: Sendable {
         if nextBeat >= leaseEnd - Self.margin { endAttempts(of: id, leasedUntil: leaseEnd) }
     }
 
+    // MARK: Rescue
+
+    /// Rescues the jobs of owners that have died, or whose leases have ended, so that they are sent again.
+    ///
+    /// - Parameter report: receives the states of rescued jobs that are dead or in review.
+    /// - Returns: whether other living owners are left.
+    func rescue(reportingEnds report: ([ReplayState]) -> Void) async throws(ReplayError) -> Bool {
+        guard !isRetired else { return false }
+        let own = id
+        let others = try await storage.owners().filter { $0.id != own }
+        let dead = others.filter(\.isDead)
+        guard !dead.isEmpty else { return !others.isEmpty }
+        // An owner that cannot keep its own lease must not declare others dead.
+        let me = try await enter()
+        defer { leave() }
+        let rescue = try await storage.rescue(dead, by: me)
+        report(rescue.ends)
+        return others.count > rescue.owners
+    }
+
     // MARK: The end
 
     /// Records whether the system may end the process at any time from now on. Such an end does not count as a death
@@ -227,5 +248,27 @@ final class ReplayOwner: Sendable {
             await outcomes.waitUntilWritten()
             try? await storage.unregister(id)
         }
+    }
+}
+
+/// The outcomes of jobs that are being written. Their owner keeps its row and its lock until each is written or
+/// abandoned.
+final class PendingOutcomes: Sendable {
+    private let count = Guarded(0)
+    private let changes = Signal()
+
+    /// Runs `body`, which writes an outcome.
+    func writing<Value>(_ body: () async -> Value) async -> Value {
+        count.withLock { $0 += 1 }
+        defer {
+            count.withLock { $0 -= 1 }
+            changes.wake()
+        }
+        return await body()
+    }
+
+    /// Waits until no outcome is being written. For one caller at a time.
+    func waitUntilWritten() async {
+        while count.withLock({ $0 > 0 }) { await changes.wait() }
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 
 /// A run of a replayer: its jobs, its results, and whether it is over.
 final class ReplayRun: Sendable {
-    fileprivate struct State {
+    private struct State {
         var summary = Replayer.Summary()
         /// The number of claimed jobs that have not ended.
         var openJobs = 0
@@ -20,6 +20,8 @@ final class ReplayRun: Sendable {
         var isStuck: Bool {
             !writing.isEmpty && openJobs == writing.count && writing.allSatisfy { failures[$0] != nil }
         }
+
+        mutating func fail(_ error: ReplayError) { summary.error = summary.error ?? error }
     }
 
     /// The end of the run; `.max` for no limit. It is `nil` for a run that ends only
@@ -120,8 +122,4 @@ final class ReplayRun: Sendable {
             return summary
         }
     }
-}
-
-extension ReplayRun.State {
-    fileprivate mutating func fail(_ error: ReplayError) { summary.error = summary.error ?? error }
 }

@@ -74,7 +74,7 @@ extension SpillingReplayStorage {
         report(ReplayError(error.code, "\(what): \(error.message)"))
     }
 
-    private func endSpill(if condition: (State) -> Bool) -> Bool {
+    private func endSpill(if condition: (Spill) -> Bool) -> Bool {
         state.withLock { state in
             guard condition(state) else { return false }
             state.isSpilling = false

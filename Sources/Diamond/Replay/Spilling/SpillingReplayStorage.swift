@@ -12,7 +12,8 @@ import DiamondSQLite
 /// server's, and throws while it cannot be reached. A job that is held, or that the server refuses, stays in the local
 /// storage.
 package final class SpillingReplayStorage: ReplayStorageWrapper {
-    struct State {
+    /// The spilled jobs, and the move that is under way.
+    struct Spill {
         /// Whether all additions spill.
         var isSpilling: Bool
         /// The additions to the local storage that have not returned, and all of them.
@@ -40,7 +41,7 @@ package final class SpillingReplayStorage: ReplayStorageWrapper {
     let pause: Duration
     let clock: any Clock<Duration>
     let report: @Sendable (ReplayError) -> Void
-    let state: Guarded<State>
+    let state: Guarded<Spill>
     let isAdded = Signal()
     /// The lock of those that move or change jobs.
     let changes = AsyncLock()
@@ -73,7 +74,7 @@ package final class SpillingReplayStorage: ReplayStorageWrapper {
         self.clock = clock
         self.report = report
         let isSpilling = try Self.mustMove(from: local, to: remote)
-        state = Guarded(State(isSpilling: isSpilling, lock: own?.lock))
+        state = Guarded(Spill(isSpilling: isSpilling, lock: own?.lock))
         if isSpilling { startMoving() }
     }
 
@@ -184,7 +185,7 @@ package final class SpillingReplayStorage: ReplayStorageWrapper {
     }
 
     /// Whether no other engine has the directory of the local storage. Locks it again if this storage was closed.
-    private func hasDirectory(_ state: inout State) throws(ReplayError) -> Bool {
+    private func hasDirectory(_ state: inout Spill) throws(ReplayError) -> Bool {
         guard let directory, state.lock == nil else { return true }
         state.lock = try SpillDirectories.lock(directory)
         return state.lock != nil
