@@ -36,13 +36,11 @@ extension CacheDiagnosis {
     }
 
     private var permissions: [Problem] {
-        let places = directory.map { [($0, 0o700, $0.name)] } ?? []
-        let paths = files.map { ($0, 0o600, store.directory.appendingPathComponent($0.name).path) }
-        return (places + paths).filter { $0.0.mode != $0.1 }.map { file, mode, path in
-            Problem(
-                what: "\(path) has the permissions 0\(String(file.mode, radix: 8)), not 0\(String(mode, radix: 8))",
-                remedy: "chmod \(String(mode, radix: 8)) \(path.shellWord)")
-        }
+        let place = directory.flatMap { $0.permissionProblem(at: $0.name, right: 0o700) }
+        return (place.map { [$0] } ?? [])
+            + files.compactMap {
+                $0.permissionProblem(at: store.directory.appendingPathComponent($0.name).path, right: 0o600)
+            }
     }
 
     private func problems(of settings: CacheTable.Settings) -> [Problem] {
@@ -84,6 +82,17 @@ extension CacheDiagnosis {
         return Problem(
             what: "the sealed store's secret is missing: its entries are no longer found by URL, host, tag or identity",
             remedy: "run 'cachectl purge --all'; the next program with the key creates a new one")
+    }
+}
+
+extension CacheDiagnosis.File {
+    /// Returns the problem of a file with other permissions than the right ones; `nil` without one.
+    func permissionProblem(at path: String, right: Int) -> CacheDiagnosis.Problem? {
+        guard mode != right else { return nil }
+        let permissions = String(right, radix: 8)
+        return CacheDiagnosis.Problem(
+            what: "\(path) has the permissions 0\(String(mode, radix: 8)), not 0\(permissions)",
+            remedy: "chmod \(permissions) \(path.shellWord)")
     }
 }
 

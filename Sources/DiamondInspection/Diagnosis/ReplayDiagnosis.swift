@@ -124,11 +124,8 @@ extension ReplayDiagnosis {
     }
 
     private var permissions: [CacheDiagnosis.Problem] {
-        files.filter { $0.mode != 0o600 }.map { file in
-            let path = store.replayDirectory.appendingPathComponent(file.name).path
-            return .init(
-                what: "\(path) has the permissions 0\(String(file.mode, radix: 8)), not 0600",
-                remedy: "chmod 600 \(path.shellWord)")
+        files.compactMap {
+            $0.permissionProblem(at: store.replayDirectory.appendingPathComponent($0.name).path, right: 0o600)
         }
     }
 
@@ -153,13 +150,15 @@ extension ReplayDiagnosis {
 
 extension ReplayTable.Inconsistencies {
     fileprivate var problems: [CacheDiagnosis.Problem] {
-        let found = [
-            (census, "states with a wrong number of jobs", Self.move),
-            (heads, "ordering keys with a wrong first job", Self.move),
-            (payloads, "jobs without a request", Self.discard),
-            (owners, "running jobs without an owner", Self.move),
-        ]
-        return found.filter { $0.0 > 0 }.map { .init(what: "the queue has \($0.1): \($0.0)", remedy: $0.2) }
+        func problem(_ count: Int, _ what: String, remedy: String) -> CacheDiagnosis.Problem? {
+            count > 0 ? .init(what: "the queue has \(what): \(count)", remedy: remedy) : nil
+        }
+        return [
+            problem(census, "states with a wrong number of jobs", remedy: Self.move),
+            problem(heads, "ordering keys with a wrong first job", remedy: Self.move),
+            problem(payloads, "jobs without a request", remedy: Self.discard),
+            problem(owners, "running jobs without an owner", remedy: Self.move),
+        ].compactMap(\.self)
     }
 
     // The order matters: jobs added or sent after an export would be lost, or sent twice.
