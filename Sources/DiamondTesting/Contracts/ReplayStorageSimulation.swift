@@ -87,10 +87,11 @@ struct ReplayStorageSimulation {
     private mutating func produce(_ worker: Int) async throws {
         let key = ["a", "b", "c", nil].randomElement(using: &random) ?? nil
         let isHonored = Int.random(in: 0..<10, using: &random) < 8
-        let policy = ReplayPolicy(
+        var policy = ReplayPolicy(
             .durable, orderingKey: key, order: Bool.random(using: &random) ? .ordered : .strict,
-            priority: Int.random(in: -1...1, using: &random), attempts: Int.random(in: 2...6, using: &random),
             keyLifetime: isHonored ? .seconds(864_000) : nil)
+        policy.priority = Int.random(in: -1...1, using: &random)
+        policy.attempts = Int.random(in: 2...6, using: &random)
         let method = [HTTPRequest.Method.post, .put].randomElement(using: &random) ?? .put
         var draft = try run.draft(method, "notes", policy)
         if Int.random(in: 0..<5, using: &random) == 0 {

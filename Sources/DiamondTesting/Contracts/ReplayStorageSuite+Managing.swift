@@ -176,8 +176,12 @@ extension ReplayStorageSuite.Check {
             try run.expectEqual(page.map(\.id), [ids[1]], "the second page")
         },
         Self("a job is shown as it was added") { run in
-            let policy = ReplayPolicy(.durable, orderingKey: "k", order: .strict, priority: 3, metadata: ["a": 1])
-            let id = try await run.add(run.draft(.post, "a", policy) { $0.lane = "photos" })[0]
+            let policy = ReplayPolicy(.durable, orderingKey: "k", order: .strict, metadata: ["a": 1])
+            let draft = try run.draft(.post, "a", policy) { request in
+                request.lane = "photos"
+                request.replay.priority = 3
+            }
+            let id = try await run.add(draft)[0]
             let job = try run.job(id)
             let moment = try run.storage.moment()
             try run.expect(job.orderingKey == "k" && job.order == .strict && job.priority == 3, "\(job)")

@@ -6,8 +6,8 @@ extension ReplayStorageSuite.Check {
     static let sending = [
         Self("jobs are claimed by priority, then in their order") { run in
             let ids = try await run.add(
-                run.draft(.post, "a", ReplayPolicy(.durable, priority: -1)), run.draft(), run.draft(),
-                run.draft(.post, "d", ReplayPolicy(.durable, priority: 5)))
+                run.draft(.post, "a") { $0.replay.priority = -1 }, run.draft(), run.draft(),
+                run.draft(.post, "d") { $0.replay.priority = 5 })
             let owner = try await run.owner()
             try run.expectEqual(try await run.claimed(3, by: owner), [ids[3], ids[1], ids[2]], "the claim")
             try run.expectEqual(try await run.claimed(3, by: owner), [ids[0]], "the rest")
@@ -178,7 +178,7 @@ extension ReplayStorageSuite.Check {
             try run.expect(failures.allSatisfy { $0.code == "status 503" }, "the codes are \(failures.map(\.code))")
         },
         Self("a job has no more attempts than it may") { run in
-            let id = try await run.add(run.draft(.put, "a", ReplayPolicy(.durable, attempts: 2)))[0]
+            let id = try await run.add(run.draft(.put, "a") { $0.replay.attempts = 2 })[0]
             let owner = try await run.owner(lease: 100_000_000)
             try await run.send(.unsent, by: owner)
             try run.expect(id, is: .waiting)

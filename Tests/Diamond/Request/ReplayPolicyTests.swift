@@ -11,7 +11,7 @@ import Testing
     ])
     func `limits its priority to the range of the encoded form`(priority: Int, kept: Int) throws {
         var request = Request("https://a.example/", method: .put)
-        request.replay = ReplayPolicy(.durable, priority: priority)
+        request.replay = .with(priority: priority)
         var changed = request
         changed.replay.priority = 0
         changed.replay.priority = priority
@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [(Int.min, 1), (0, 1), (1, 1), (1000, 1000), (1001, 1000), (Int.max, 1000)])
     func `limits its attempts to the range of the encoded form`(attempts: Int, kept: Int) throws {
         var request = Request("https://a.example/", method: .put)
-        request.replay = ReplayPolicy(.durable, attempts: attempts)
+        request.replay = .with(attempts: attempts)
         #expect(request.replay.attempts == kept)
         #expect(try Request(json: request.json()).replay.attempts == kept)
     }

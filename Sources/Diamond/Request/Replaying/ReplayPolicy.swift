@@ -66,10 +66,10 @@ public struct ReplayPolicy: Hashable, Sendable {
     public var order: Order
     /// The priority, from -1,000,000 to 1,000,000. Jobs with higher priorities are sent first. Among the jobs of an
     /// ordering key, the priority of the first one applies. Default: 0.
-    public var priority: Int { didSet { priority = priority.clamped(to: Self.allowedPriorities) } }
+    public var priority = 0 { didSet { priority = priority.clamped(to: Self.allowedPriorities) } }
     /// The maximum number of attempts that count, from 1 to 1,000. Attempts while the network is unreachable do not
     /// count. Default: 20.
-    public var attempts: Int { didSet { attempts = attempts.clamped(to: Self.allowedAttempts) } }
+    public var attempts = 20 { didSet { attempts = attempts.clamped(to: Self.allowedAttempts) } }
     /// The time in which the job may be sent, from the time it was added; `nil` for no limit. Default: 7 days.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
     /// The time for which the server remembers an `Idempotency-Key`. Default: 24 hours, the minimum at Stripe. `nil` is
@@ -99,13 +99,12 @@ public struct ReplayPolicy: Hashable, Sendable {
     /// The app's own data, stored with the job.
     public var metadata: [String: JSONValue]
 
-    /// Creates a policy. Each argument has the default of its property.
+    /// Creates a policy. Each argument has the default of its property. ``priority`` and ``attempts`` are set
+    /// afterwards.
     public init(
         _ mode: Mode,
         orderingKey: String? = nil,
         order: Order = .ordered,
-        priority: Int = 0,
-        attempts: Int = 20,
         expiry: Duration? = .seconds(7 * 86_400),
         keyLifetime: Duration? = .seconds(86_400),
         unique: String? = nil,
@@ -115,8 +114,6 @@ public struct ReplayPolicy: Hashable, Sendable {
         self.mode = mode
         self.orderingKey = orderingKey
         self.order = order
-        self.priority = priority.clamped(to: Self.allowedPriorities)
-        self.attempts = attempts.clamped(to: Self.allowedAttempts)
         self.expiry = expiry?.bounded
         self.keyLifetime = keyLifetime?.bounded
         self.unique = unique

@@ -99,7 +99,7 @@ import Testing
     @Test func `a durable request that uses up its attempts while its caller waits leaves no dead job`() async throws {
         fixture.serve { _ in .stub(status: 503) }
         let engine = fixture.engine()
-        #expect(try await engine.send(fixture.note(ReplayPolicy(.durable, attempts: 1))).status.code == 503)
+        #expect(try await engine.send(fixture.note(.with(attempts: 1))).status.code == 503)
         #expect(try jobs(engine).map(\.state) == [.done] && jobs(engine).map(\.reason) == [.attemptsUsed])
     }
 

@@ -210,7 +210,7 @@ import Testing
         let queue = try ReplayQueue(files.store, clock: .still)
         let ids = try await queue.enqueue(
             [
-                ReplayPolicy(.durable), ReplayPolicy(.durable, priority: 2), ReplayPolicy(.durable, orderingKey: "a"),
+                ReplayPolicy(.durable), ReplayPolicy.with(priority: 2), ReplayPolicy(.durable, orderingKey: "a"),
                 ReplayPolicy(.durable, orderingKey: "a"),
             ].map { request($0) }
         ).compactMap(\.self)
