@@ -113,6 +113,9 @@ package final class PostgresConnection {
     /// Runs a statement, and the ones in the pipeline before it. One round trip.
     package func rows(_ sql: PostgresSQL) throws(PostgresError) -> PostgresRows { try rows([sql])[0] }
 
+    /// Runs a statement as ``rows(_:)`` does, and returns its column `id`.
+    func ids(_ sql: PostgresSQL) throws(PostgresError) -> [Int64] { try rows(sql).map { $0.int64("id") } }
+
     /// Runs statements one after the other, and the ones in the pipeline before them. One round trip.
     ///
     /// - Returns: the rows of each.

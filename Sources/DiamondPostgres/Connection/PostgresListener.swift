@@ -30,7 +30,6 @@ package final class PostgresListener: Sendable {
     private let prepare: @Sendable (PostgresConnection) throws(PostgresError) -> Void
     private let read: (@Sendable (PostgresConnection) throws(PostgresError) -> Void)?
     private let notify: @Sendable (Event) -> Void
-    private let draw: @Sendable () -> Double
     private let state = Guarded(State())
 
     /// The time within which several notifications count as one, in milliseconds.
@@ -49,7 +48,6 @@ package final class PostgresListener: Sendable {
     ///   - notify: called on the connection's thread. It must return quickly.
     package init(
         _ address: PostgresAddress, name: String, channel: PostgresSQL?, debounce: Int64 = 50, checkTime: Int64 = 5_000,
-        draw: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         prepare: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Void = { _ in },
         read: (@Sendable (PostgresConnection) throws(PostgresError) -> Void)? = nil,
         notify: @escaping @Sendable (Event) -> Void
@@ -59,7 +57,6 @@ package final class PostgresListener: Sendable {
         self.channel = channel
         self.debounce = debounce
         self.checkTime = checkTime
-        self.draw = draw
         self.prepare = prepare
         self.read = read
         self.notify = notify
@@ -99,7 +96,7 @@ package final class PostgresListener: Sendable {
                 self.listen(on: connection, wakeEnd: pipe[0])
                 if !self.isClosed { self.notify(.lost) }
             } else {
-                let delay = Self.backoff.delay(failures, draw: self.draw()).milliseconds
+                let delay = Self.backoff.delay(failures, draw: .random(in: 0..<1)).milliseconds
                 failures += 1
                 _ = wait(pipe[0], nil, milliseconds: delay)
             }

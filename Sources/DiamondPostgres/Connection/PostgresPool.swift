@@ -59,7 +59,6 @@ package final class PostgresPool: Sendable {
     package let address: PostgresAddress
     private let name: String
     private let size: Int
-    private let draw: @Sendable () -> Double
     private let prepare: @Sendable (PostgresConnection) throws(PostgresError) -> Void
     private let state = Guarded(State())
 
@@ -72,17 +71,14 @@ package final class PostgresPool: Sendable {
     /// - Parameters:
     ///   - name: what the connections are for, shown in `pg_stat_activity`.
     ///   - size: the largest number of connections.
-    ///   - draw: returns a random number from 0 up to 1, for the waits between failed connections.
     ///   - prepare: called with each new connection. What it throws is the error of the work.
     package init(
         _ address: PostgresAddress, name: String = "queue", size: Int = 4,
-        draw: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         prepare: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Void = { _ in }
     ) {
         self.address = address
         self.name = name
         self.size = max(1, size)
-        self.draw = draw
         self.prepare = prepare
     }
 
@@ -378,7 +374,7 @@ package final class PostgresPool: Sendable {
             return connection
         } catch {
             state.withLock { state in
-                let delay = Self.backoff.delay(state.failures, draw: draw())
+                let delay = Self.backoff.delay(state.failures, draw: .random(in: 0..<1))
                 state.failures += 1
                 state.nextConnection = .now + delay.milliseconds
             }

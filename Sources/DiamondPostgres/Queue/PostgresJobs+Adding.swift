@@ -153,36 +153,23 @@ extension PostgresJobs {
 
     // MARK: One draft
 
-    /// The result of adding a draft.
-    enum Addition {
-        case added(Int64)
-        /// A job with the same unique name stays.
-        case kept(Int64)
-        case replaced(Int64)
-        /// Neither the draft nor the job with the same unique name has to be sent.
-        case merged
-        case refused(ReplayError)
-    }
-
-    /// Merges a draft into the stored request of another job.
-    typealias Merge = @Sendable (ReplayDraft, Data) throws(ReplayError) -> ReplayDraft.Merger
-
     /// Adds a draft as a job, or applies its uniqueness policy to the open job with its unique name.
+    ///
+    /// - Parameter entry: has the maximum number of open jobs, and the rules to merge requests.
     func add(
-        _ draft: ReplayDraft, as id: Int64? = nil, limit: Int, owner: Int64? = nil, merge: @escaping Merge
-    ) throws(PostgresError) -> Addition {
+        _ draft: ReplayDraft, as id: Int64? = nil, of entry: ReplayEntry, owner: Int64? = nil
+    ) throws(PostgresError) -> ReplayAddition {
         try lock([draft.policy.orderingKey])
         if let refusal = try refusal(of: draft) { return .refused(refusal) }
         var other: ReplayRow?
         if let key = draft.uniqueKey { other = try openJob(named: key) }
-        if let other, let addition = try applyUniqueness(of: draft, to: other, merge) { return addition }
+        if let other, let addition = try applyUniqueness(of: draft, to: other, entry) { return addition }
         // The new job takes over the name.
         if let other { try connection.run("UPDATE job SET has_name = false WHERE id = \(other.id)") }
+        let limit = entry.maximumCount
         guard let row = try insert([draft], ids: id.map { [$0] }, owner: owner, limit: limit)?.first else {
             // Nothing was written that the caller does not undo.
-            return .refused(
-                ReplayError(
-                    .queueFull, "the queue is full, with \(limit) open jobs: send some, or raise `maximumCount`"))
+            return .refused(.queueFull(limit))
         }
         try apply(draft.history, to: row.id)
         if !draft.awaitedIDs.isEmpty { try link(draft.policy, to: row.id) }
@@ -205,7 +192,7 @@ extension PostgresJobs {
     /// ended it yet.
     private func openJob(named key: Data) throws(PostgresError) -> ReplayRow? {
         guard let id = try jobID(named: key), var row = try row(id)?.row else { return nil }
-        guard let end = row.expiresAt, end <= now, row.state != .running, !row.state.isEnd else { return row }
+        guard row.isExpired(at: now) else { return row }
         let old = row.state
         row.expire()
         try save(row, .expire, from: old)
@@ -221,12 +208,12 @@ extension PostgresJobs {
 
     /// - Returns: the result; `nil` if the draft is to be added as another job.
     private func applyUniqueness(
-        of draft: ReplayDraft, to other: ReplayRow, _ merge: Merge
-    ) throws(PostgresError) -> Addition? {
+        of draft: ReplayDraft, to other: ReplayRow, _ entry: ReplayEntry
+    ) throws(PostgresError) -> ReplayAddition? {
         if draft.policy.uniqueness == .keep { return .kept(other.id) }
         // A request that may have been sent is not changed: the server would take the change for a repetition.
         guard other.state != .running, !other.mayBeKnown, draft.history.unknownSince == nil else { return nil }
-        guard draft.policy.uniqueness != .merge else { return try merged(draft, into: other, merge) }
+        guard draft.policy.uniqueness != .merge else { return try merge(draft, into: other, entry) }
         guard draft.mayReplace(other) else {
             try discard(other)
             return nil
@@ -236,15 +223,12 @@ extension PostgresJobs {
         return .replaced(other.id)
     }
 
-    private func merged(
-        _ draft: ReplayDraft, into other: ReplayRow, _ merge: Merge
-    ) throws(PostgresError) -> Addition? {
-        guard draft.mayReplace(other) else {
-            let reason = "job \(other.id) with its unique name has another ordering key, order or lane"
-            return .refused(ReplayError(.cannotMerge, "\(reason): use the same for both, or two unique names"))
-        }
+    private func merge(
+        _ draft: ReplayDraft, into other: ReplayRow, _ entry: ReplayEntry
+    ) throws(PostgresError) -> ReplayAddition? {
+        guard draft.mayReplace(other) else { return .refused(.cannotMerge(into: other.id)) }
         guard let old = try request(of: other.id) else { return nil }
-        switch Result(catching: { () throws(ReplayError) in try merge(draft, old) }) {
+        switch Result(catching: { () throws(ReplayError) in try entry.merged(draft, into: old) }) {
         case .success(.one(let merged)):
             if let refusal = try refusal(of: merged) { return .refused(refusal) }
             try replace(other, by: merged)
@@ -263,8 +247,7 @@ extension PostgresJobs {
     /// Discards a job that was not sent, and has been replaced.
     private func discard(_ row: ReplayRow) throws(PostgresError) {
         var new = row
-        new.state = .done
-        new.reason = .replaced
+        new.enter(.done, reason: .replaced)
         try deleteAnswers(of: [row.id])
         try save(new, .discard, from: row.state)
     }

@@ -96,12 +96,10 @@ extension PostgresJobs {
         for job in ready {
             var row = job.row
             if holds.cover(row) {
-                row.state = .held
-                row.reason = .held
+                row.enter(.held, reason: .held)
                 changes.append(Change(row: row, verb: .hold, old: .ready))
             } else if let reason = row.reviewReason(at: now) {
-                row.state = .needsReview
-                row.reason = reason
+                row.enter(.needsReview, reason: reason)
                 changes.append(Change(row: row, verb: .fail, old: .ready))
             } else if ReplayRow.digest(of: job.request) != row.digest {
                 row.markDamaged()
@@ -147,19 +145,18 @@ extension PostgresJobs {
                 row.promote()
                 return Change(row: row, verb: .retry, old: .waiting)
             })
-        let ids = try connection.rows(
+        let ids = try connection.ids(
             """
             SELECT id FROM job WHERE expires_at IS NOT NULL AND state IN (0, 1, 3)
                 AND expires_at BETWEEN \(start.rawValue) AND \(now.rawValue)
             ORDER BY expires_at LIMIT \(Self.batchSize)
-            """
-        ).map { $0.int64("id") }
+            """)
         let isMore = due.count == Self.batchSize || ids.count == Self.batchSize
         guard !ids.isEmpty else { return isMore }
         var changes: [Change] = []
         for stored in try rows(ids, isRunning: true).values {
             var row = stored.row
-            guard !row.state.isEnd, row.state != .running, let end = row.expiresAt, end <= now else { continue }
+            guard row.isExpired(at: now) else { continue }
             row.expire()
             changes.append(Change(row: row, verb: .expire, old: stored.row.state))
         }

@@ -4,17 +4,6 @@ import Foundation
 
 /// Jobs that wait for the ids of objects that other jobs create.
 extension PostgresJobs {
-    /// The knowledge of the queue about an object that has no id yet.
-    enum AwaitedObject: Hashable {
-        /// No job creates it.
-        case missing
-        /// A job creates it, and has no answer yet.
-        case awaited
-        /// The jobs that create it are dead or were discarded.
-        case failed
-        case known(JSONValue)
-    }
-
     func object(_ name: String) throws(PostgresError) -> AwaitedObject {
         let rows = try connection.rows(
             """
@@ -22,24 +11,15 @@ extension PostgresJobs {
             FROM every_job WHERE creates = \(name) AND creates <> '' ORDER BY id
             """)
         var known: JSONValue?
-        var isAwaited = false
-        var hasFailed = false
+        var object = AwaitedObject.missing
         for index in 0..<rows.count {
             let row = rows[index]
+            let state = ReplayState(rawValue: Int(row.int64("state")))
+            if state == .done { known = known ?? Self.members(row.text("metadata"))["id"] }
             let reason = ReplayReason(description: row.text("reason"))
-            switch ReplayState(rawValue: Int(row.int64("state"))) {
-            case .done:
-                known = known ?? Self.members(row.text("metadata"))["id"]
-                // A program that has the class reads the id from the stored answer.
-                if reason == .finished, row.bool("has_answer") { isAwaited = true }
-                // The object was deleted before it was sent.
-                if reason != .replaced { hasFailed = true }
-            case .dead: hasFailed = true
-            default: isAwaited = true
-            }
+            object.addCreator(state, reason, hasAnswer: row.bool("has_answer"))
         }
-        if let known { return .known(known) }
-        return isAwaited ? .awaited : hasFailed ? .failed : .missing
+        return known.map { .known($0) } ?? object
     }
 
     private static func members(_ metadata: String) -> [String: JSONValue] {
@@ -67,16 +47,10 @@ extension PostgresJobs {
     func refusal(of draft: ReplayDraft) throws(PostgresError) -> ReplayError? {
         let names = draft.awaitedIDs.sorted()
         for name in names where !draft.mayLackObjects {
-            guard try object(name) == .missing else { continue }
-            let message = "no job creates the object \(name), to which \(draft.method) \(draft.url) refers"
-            return ReplayError(.missingObject, "\(message): save that object first")
+            if try object(name) == .missing { return .missingObject(name, for: draft) }
         }
         guard let own = draft.createdID, !names.isEmpty, let path = try path(from: names, to: own) else { return nil }
-        let steps = ["\(draft.method) \(draft.url)"] + path.map { "\($0.method) \($0.url) (job \($0.id))" }
-        return ReplayError(
-            .waitsForItself,
-            "the request would wait for itself: \((steps + [steps[0]]).joined(separator: " → ")): "
-                + "save one of the objects without the id of the other first")
+        return .waitsForItself(draft, through: path.map { "\($0.method) \($0.url) (job \($0.id))" })
     }
 
     private struct Creator {
@@ -158,10 +132,7 @@ extension PostgresJobs {
                 try updateReason(of: job)
                 continue
             }
-            row.isHeld = false
-            row.reason = .released
-            try updateState(of: &row)
-            if row.state == .held { row.reason = .held }
+            try row.releaseWithIDs(at: now) { (row) throws(PostgresError) in try holds(on: [row]).cover(row) }
             try save(row, .release, from: .held)
         }
     }
@@ -183,8 +154,7 @@ extension PostgresJobs {
         details.url = try connection.rows("SELECT url FROM \(table) WHERE id = \(row.id)").first?.text("url") ?? ""
         guard let old = try request(of: row.id), let request = details.assign(ids, in: old) else {
             if row.awaitsIDs {
-                row.state = .dead
-                row.reason = .undecodable
+                row.enter(.dead, reason: .undecodable)
                 try save(row, .fail, from: .held)
             }
             return false
@@ -217,8 +187,7 @@ extension PostgresJobs {
         guard var row = try row(id)?.row, row.awaitsIDs else { return }
         var reason = ReplayReason.awaitingID
         for name in try names(awaitedBy: id) {
-            let object = try object(name)
-            if object == .failed || object == .missing { reason = .creationFailed }
+            if try object(name).isLost { reason = .creationFailed }
         }
         guard reason != row.reason else { return }
         row.reason = reason
@@ -234,13 +203,11 @@ extension PostgresJobs {
             guard var row = try row(id)?.row, row.isHeld, row.state == .held else { continue }
             let own = try metadata(of: id)["localID"]
             if row.creates.isEmpty, own != .string(localID) {
-                row.state = .dead
-                row.reason = .creationFailed
+                row.enter(.dead, reason: .creationFailed)
                 try save(row, .fail, from: .held)
                 continue
             }
-            row.state = .done
-            row.reason = .replaced
+            row.enter(.done, reason: .replaced)
             try deleteAnswers(of: [id])
             if !row.creates.isEmpty, case .string(let other)? = own { try discardJobs(awaiting: other) }
             try save(row, .discard, from: .held)

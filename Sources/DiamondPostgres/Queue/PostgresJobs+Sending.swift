@@ -26,11 +26,8 @@ extension PostgresJobs {
                 begun.append(row)
                 return true
             }
-            let isGivenBack = row.reason == .returned && verb == .fail
-            row.updateState(at: now) { found.holds.cover($0) }
-            if isGivenBack, row.state == .held { row.reason = .held }
-            changes.append(
-                Change(row: row, verb: isGivenBack && row.state == .held ? .hold : verb, old: .running))
+            let transition = row.updateState(after: verb, at: now) { found.holds.cover($0) }
+            changes.append(Change(row: row, verb: transition, old: .running))
             return false
         }
         try saveSending(begun)

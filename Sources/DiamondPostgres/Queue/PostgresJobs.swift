@@ -477,19 +477,31 @@ extension ReplayRow {
 
     /// Creates a row from ``PostgresJobs/columns``.
     init(_ row: PostgresRows.Row) {
-        self.init(
-            id: row.int64("id"), method: row.text("method"), identity: row.optionalText("identity"),
-            orderingKey: row.optionalText("ordering_key"), isStrict: row.bool("is_strict"), lane: row.text("lane"),
-            isIdempotent: row.bool("is_idempotent"), keyLifetime: row.integer("key_lifetime"),
-            expiresAt: row.integer("expires_at").map(QueueTime.init), attemptLimit: Int(row.int64("attempt_limit")),
-            uniqueKey: row.optionalData("unique_key"), digest: row.int64("digest"), creates: row.text("creates"),
-            state: ReplayState(rawValue: Int(row.int64("state"))) ?? .held,
-            reason: ReplayReason(description: row.text("reason")), isHead: row.bool("is_head"),
-            isHeld: row.bool("is_held"), runAt: QueueTime(rawValue: row.int64("run_at")),
-            attempts: Int(row.int64("attempts")), token: row.int64("token"), owner: row.integer("owner"),
-            sentAt: row.integer("sent_at").map(QueueTime.init),
-            unknownSince: row.integer("unknown_at").map(QueueTime.init),
-            status: row.integer("status").map(Int.init), serverMayHaveActed: row.bool("may_have_acted"))
+        self.init(id: row.int64("id"))
+        method = row.text("method")
+        identity = row.optionalText("identity")
+        orderingKey = row.optionalText("ordering_key")
+        isStrict = row.bool("is_strict")
+        lane = row.text("lane")
+        isIdempotent = row.bool("is_idempotent")
+        keyLifetime = row.integer("key_lifetime")
+        expiresAt = row.integer("expires_at").map(QueueTime.init)
+        attemptLimit = Int(row.int64("attempt_limit"))
+        uniqueKey = row.optionalData("unique_key")
+        digest = row.int64("digest")
+        creates = row.text("creates")
+        state = ReplayState(rawValue: Int(row.int64("state"))) ?? .held
+        reason = ReplayReason(description: row.text("reason"))
+        isHead = row.bool("is_head")
+        isHeld = row.bool("is_held")
+        runAt = row.time("run_at")
+        attempts = Int(row.int64("attempts"))
+        token = row.int64("token")
+        owner = row.integer("owner")
+        sentAt = row.integer("sent_at").map(QueueTime.init)
+        unknownSince = row.integer("unknown_at").map(QueueTime.init)
+        status = row.integer("status").map(Int.init)
+        serverMayHaveActed = row.bool("may_have_acted")
     }
 }
 #endif

@@ -66,19 +66,16 @@ extension PostgresReplayStorage {
                     // A server that has lost commits has given the id to another job.
                     id = nil
                 }
-                let addition = try jobs.add(
-                    draft, as: id, limit: entry.maximumCount, owner: owner
-                ) { (draft, stored) throws(ReplayError) in try entry.merged(draft, into: stored) }
-                switch addition {
-                case .added(let id):
-                    added.ids.append(id)
-                    if let owner { added.claim = try jobs.claim(of: id, by: owner) }
-                    if added.claim != nil { try jobs.mark(id, by: mark) }
-                case .kept(let id), .replaced(let id): added.ids.append(id)
-                case .merged: added.ids.append(nil)
-                case .refused(let error):
+                let addition = try jobs.add(draft, as: id, of: entry, owner: owner)
+                switch addition.result {
+                case .success(let id): added.ids.append(id)
+                case .failure(let error):
                     try jobs.undo()
                     return .failure(error)
+                }
+                if case .added(let id) = addition, let owner {
+                    added.claim = try jobs.claim(of: id, by: owner)
+                    if added.claim != nil { try jobs.mark(id, by: mark) }
                 }
             }
             guard isWanted?(added.ids) ?? true else {
@@ -108,8 +105,7 @@ extension PostgresReplayStorage {
                 if let rows = try jobs.insert(entry.drafts, limit: entry.maximumCount) {
                     results.append(.success(ReplayEnqueued(ids: rows.map(\.id))))
                 } else {
-                    let limit = "the queue is full, with \(entry.maximumCount) open jobs"
-                    results.append(.failure(ReplayError(.queueFull, "\(limit): send some, or raise `maximumCount`")))
+                    results.append(.failure(.queueFull(entry.maximumCount)))
                 }
             }
             return results
@@ -134,43 +130,36 @@ extension PostgresReplayStorage {
     }
 
     package func reserveIDs(_ count: Int) async throws(ReplayError) -> ReplayJob.ID {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.pool.run { (connection) throws(PostgresError) in
-                // Others may draw numbers at the same moment.
-                for _ in 0..<100 {
-                    let ids = try connection.rows(
-                        "SELECT nextval('job_id') AS id FROM generate_series(1, \(max(count, 1)))"
-                    ).map { $0.int64("id") }
-                    if let first = ids.first, ids.last == first + Int64(ids.count) - 1 { return first }
-                }
-                throw PostgresError(.busy, "no consecutive ids are free at the moment")
+        try await fetch { (connection) throws(PostgresError) in
+            // Others may draw numbers at the same moment.
+            for _ in 0..<100 {
+                let ids = try connection.ids(
+                    "SELECT nextval('job_id') AS id FROM generate_series(1, \(max(count, 1)))")
+                if let first = ids.first, ids.last == first + Int64(ids.count) - 1 { return first }
             }
+            throw PostgresError(.busy, "no consecutive ids are free at the moment")
         }
     }
 
     package func isPreceded(_ draft: ReplayDraft) async throws(ReplayError) -> Bool {
         let key = draft.policy.orderingKey
-        return try await replaying { (storage) throws(PostgresError) in
-            try await storage.pool.run { (connection) throws(PostgresError) in
-                try connection.rows(
-                    """
-                    SELECT 1 WHERE EXISTS (
-                            SELECT FROM job WHERE ordering_key = \(key) AND id > \(PostgresJobs.lastEnd(of: "\(key)")))
-                        OR EXISTS (SELECT FROM job WHERE ordering_key = \(key) AND is_behind)
-                        OR EXISTS (SELECT FROM job WHERE unique_key = \(draft.uniqueKey) AND has_name AND state < 4)
-                    """
-                ).count > 0
-            }
+        return try await fetch { (connection) throws(PostgresError) in
+            try connection.rows(
+                """
+                SELECT 1 WHERE EXISTS (
+                        SELECT FROM job WHERE ordering_key = \(key) AND id > \(PostgresJobs.lastEnd(of: "\(key)")))
+                    OR EXISTS (SELECT FROM job WHERE ordering_key = \(key) AND is_behind)
+                    OR EXISTS (SELECT FROM job WHERE unique_key = \(draft.uniqueKey) AND has_name AND state < 4)
+                """
+            ).count > 0
         }
     }
 
     package func edit(_ edit: ReplayEdit) async throws(ReplayError) -> ReplayJob.ID {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write { (jobs) throws(PostgresError) in
-                let result = try Self.apply(edit, to: jobs)
-                if case .failure = result { try jobs.undo() }
-                return result
-            }
+        try await change { (jobs) throws(PostgresError) in
+            let result = try Self.apply(edit, to: jobs)
+            if case .failure = result { try jobs.undo() }
+            return result
         }.get()
     }
 
@@ -194,14 +183,7 @@ extension PostgresReplayStorage {
         }
         draft.policy.uniqueness = .replace
         let entry = ReplayEntry([draft], maximumCount: edit.maximumCount)
-        let addition = try jobs.add(draft, limit: edit.maximumCount) { (draft, stored) throws(ReplayError) in
-            try entry.merged(draft, into: stored)
-        }
-        switch addition {
-        case .added(let id), .kept(let id), .replaced(let id): return .success(id)
-        case .merged: return .success(edit.id)
-        case .refused(let error): return .failure(error)
-        }
+        return try jobs.add(draft, of: entry).result.map { $0 ?? edit.id }
     }
 
     /// Turns the failures of a body into those of a queue.

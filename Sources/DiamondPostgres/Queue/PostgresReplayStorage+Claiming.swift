@@ -52,18 +52,16 @@ extension PostgresReplayStorage {
 
     package func nextTime() async throws(ReplayError) -> QueueTime? {
         let start = marks.withLock { $0.usualStartOfTimes }
-        return try await replaying { (storage) throws(PostgresError) in
-            try await storage.pool.run { (connection) throws(PostgresError) in
-                try connection.rows(
-                    """
-                    SELECT least(
-                        (SELECT min(run_at) FROM job WHERE state = 1 AND run_at >= \(start.rawValue)),
-                        (SELECT min(expires_at) FROM job
-                            WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at >= \(start.rawValue))
-                        ) AS next
-                    """
-                ).first?.integer("next").map(QueueTime.init)
-            }
+        return try await fetch { (connection) throws(PostgresError) in
+            try connection.rows(
+                """
+                SELECT least(
+                    (SELECT min(run_at) FROM job WHERE state = 1 AND run_at >= \(start.rawValue)),
+                    (SELECT min(expires_at) FROM job
+                        WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at >= \(start.rawValue))
+                    ) AS next
+                """
+            ).first?.integer("next").map(QueueTime.init)
         }
     }
 
@@ -160,16 +158,14 @@ extension PostgresReplayStorage {
     package func claimPreview(
         _ limit: Int, of identities: ReplaySelection.Identities
     ) async throws(ReplayError) -> ReplayQueue.ClaimPreview {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write(isDryRun: true) { (jobs) throws(PostgresError) in
-                var places: [PostgresMarks.Place] = []
-                _ = try storage.claim(limit, ReplaySelection(identities), by: nil, of: jobs, places: &places)
-                let remaining = try jobs.connection.rows(
-                    "SELECT count(*) AS count FROM job WHERE state = 0 AND \(identities.condition)"
-                ).first
-                return ReplayQueue.ClaimPreview(
-                    transitions: jobs.commit.transitions, remaining: Int(remaining?.int64("count") ?? 0))
-            }
+        try await change(isDryRun: true) { [self] (jobs) throws(PostgresError) in
+            var places: [PostgresMarks.Place] = []
+            _ = try claim(limit, ReplaySelection(identities), by: nil, of: jobs, places: &places)
+            let remaining = try jobs.connection.rows(
+                "SELECT count(*) AS count FROM job WHERE state = 0 AND \(identities.condition)"
+            ).first
+            return ReplayQueue.ClaimPreview(
+                transitions: jobs.commit.transitions, remaining: Int(remaining?.int64("count") ?? 0))
         }
     }
 }

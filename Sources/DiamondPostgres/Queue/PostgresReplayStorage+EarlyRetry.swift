@@ -8,9 +8,7 @@ extension PostgresReplayStorage {
         let start = try moment().time
         var isFirst = true
         while true {
-            let count = try await replaying { (storage) throws(PostgresError) in
-                try await storage.write { (jobs) throws(PostgresError) in try jobs.retryEarly(retry, since: start) }
-            }
+            let count = try await change { (jobs) throws(PostgresError) in try jobs.retryEarly(retry, since: start) }
             guard count > 0 else { return !isFirst }
             isFirst = false
             guard count >= PostgresJobs.batchSize else { return true }

@@ -8,14 +8,12 @@ extension PostgresReplayStorage {
     package func apply(
         _ action: ReplayAction, to ids: [ReplayJob.ID], isDryRun: Bool
     ) async throws(ReplayError) -> [ReplayEffect] {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write(isDryRun: isDryRun) { (jobs) throws(PostgresError) in
-                var effects: [ReplayEffect] = []
-                // All at once, so that two transactions do not wait for each other.
-                try jobs.lockKeys(of: ids)
-                for id in ids { effects.append(try jobs.apply(action, to: id)) }
-                return effects
-            }
+        try await change(isDryRun: isDryRun) { (jobs) throws(PostgresError) in
+            var effects: [ReplayEffect] = []
+            // All at once, so that two transactions do not wait for each other.
+            try jobs.lockKeys(of: ids)
+            for id in ids { effects.append(try jobs.apply(action, to: id)) }
+            return effects
         }
     }
 
@@ -24,18 +22,14 @@ extension PostgresReplayStorage {
     package func hold(
         _ hold: ReplayHold, reason: String, isSignOut: Bool, isDryRun: Bool
     ) async throws(ReplayError) -> Int {
-        try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) { (ids, jobs) throws(PostgresError) in
-            // Only in the first transaction: a later one would add the hold again if another process has ended it
-            // meanwhile. A dry run undoes each transaction, so it adds the hold in each.
-            if ids.isEmpty || isDryRun { try jobs.add(hold, reason: reason, isSignOut: isSignOut) }
-            return try jobs.hold(ids)
+        try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) { (jobs) throws(PostgresError) in
+            try jobs.add(hold, reason: reason, isSignOut: isSignOut)
         }
     }
 
     package func release(_ hold: ReplayHold, isDryRun: Bool) async throws(ReplayError) -> Int {
-        let count = try await change(hold, jobsIn: [.held], isDryRun: isDryRun) { (ids, jobs) throws(PostgresError) in
-            if ids.isEmpty || isDryRun { try jobs.remove(hold) }
-            return try jobs.release(ids)
+        let count = try await change(hold, jobsIn: [.held], isDryRun: isDryRun) { (jobs) throws(PostgresError) in
+            try jobs.remove(hold)
         }
         // A hold of the queue changes no job, so no transition wakes the replayers.
         if !isDryRun { report(ReplayCommit(changesHolds: true)) }
@@ -44,29 +38,31 @@ extension PostgresReplayStorage {
 
     /// Changes the hold itself first, so that the change applies to jobs added meanwhile. Then changes the existing
     /// jobs, batch by batch.
+    ///
+    /// - Parameter body: changes the hold.
     private func change(
         _ hold: ReplayHold, jobsIn states: [ReplayState], isDryRun: Bool,
-        _ body: @escaping @Sendable ([ReplayJob.ID], PostgresJobs) throws(PostgresError) -> Int
+        _ body: @escaping @Sendable (PostgresJobs) throws(PostgresError) -> Void
     ) async throws(ReplayError) -> Int {
         var count = 0
         var ids: [ReplayJob.ID] = []
         repeat {
             let batch = ids
             let last = ids.last ?? 0
-            count += try await replaying { (storage) throws(PostgresError) in
-                try await storage.write(isDryRun: isDryRun) { (jobs) throws(PostgresError) in try body(batch, jobs) }
+            count += try await change(isDryRun: isDryRun) { (jobs) throws(PostgresError) in
+                // Only in the first transaction: a later one would add the hold again if another process has ended it
+                // meanwhile. A dry run undoes each transaction, so it changes the hold in each.
+                if batch.isEmpty || isDryRun { try body(jobs) }
+                return try jobs.applyHolds(to: batch, in: states)
             }
             if batch.isEmpty, !isDryRun { report(ReplayCommit(changesHolds: true)) }
             guard let column = hold.column else { return count }
-            ids = try await replaying { (storage) throws(PostgresError) in
-                try await storage.pool.run { (connection) throws(PostgresError) in
-                    try connection.rows(
-                        """
-                        SELECT id FROM job WHERE id > \(last) AND state = ANY(\(states.map(\.rawValue)))
-                            AND \(column) = \(hold.name) ORDER BY id LIMIT \(PostgresJobs.batchSize)
-                        """
-                    ).map { $0.int64("id") }
-                }
+            ids = try await fetch { (connection) throws(PostgresError) in
+                try connection.ids(
+                    """
+                    SELECT id FROM job WHERE id > \(last) AND state = ANY(\(states.map(\.rawValue)))
+                        AND \(column) = \(hold.name) ORDER BY id LIMIT \(PostgresJobs.batchSize)
+                    """)
             }
         } while !ids.isEmpty
         return count
@@ -80,13 +76,8 @@ extension PostgresReplayStorage {
     }
 
     private func erase(_ identity: String, includingOpen includesOpen: Bool) async throws(ReplayError) {
-        while !Task.isCancelled {
-            let isMore = try await replaying { (storage) throws(PostgresError) in
-                try await storage.write { (jobs) throws(PostgresError) in
-                    try jobs.erase(of: identity, includingOpen: includesOpen)
-                }
-            }
-            guard isMore else { return }
+        try await inBatches { (jobs) throws(PostgresError) in
+            try jobs.erase(of: identity, includingOpen: includesOpen)
         }
     }
 
@@ -94,12 +85,8 @@ extension PostgresReplayStorage {
 
     package func maintain(_ retention: ReplayRetention) async throws(ReplayError) {
         try await inBatches { (jobs) throws(PostgresError) in try jobs.releaseOrphans() }
-        let signedOut = try await replaying { (storage) throws(PostgresError) in
-            try await storage.pool.run { (connection) throws(PostgresError) in
-                try connection.rows("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out").map {
-                    $0.text("name")
-                }
-            }
+        let signedOut = try await fetch { (connection) throws(PostgresError) in
+            try connection.rows("SELECT name FROM hold WHERE kind = 'identity' AND is_sign_out").map { $0.text("name") }
         }
         for name in signedOut { try await erase(name, includingOpen: false) }
         try await inBatches { (jobs) throws(PostgresError) in try jobs.deleteEnded(.done, beyond: retention.done) }
@@ -123,11 +110,7 @@ extension PostgresReplayStorage {
     private func inBatches(
         _ body: @escaping @Sendable (PostgresJobs) throws(PostgresError) -> Bool
     ) async throws(ReplayError) {
-        while !Task.isCancelled {
-            guard try await replaying({ (storage) throws(PostgresError) in try await storage.write(body) }) else {
-                return
-            }
-        }
+        while !Task.isCancelled, try await change(body) {}
     }
 
     /// Sums up the counts, every ten seconds in which this process writes.
@@ -168,7 +151,10 @@ extension PostgresJobs {
             }
             if let key = row.uniqueKey, let other = try jobID(named: key), other != id { return .notUnique }
             row.apply(action, at: now)
-            policy = try renew(&row, request: request)
+            // If this program cannot decode the request, another version may.
+            policy = (try? Request(json: request))?.replay
+            if policy?.storesAnswer == true { try expectAnswers(of: [id], reset: true) }
+            row.renew(by: policy, at: now)
             for table in ["job", "ended"] as [PostgresSQL] {
                 try connection.run("UPDATE \(table) SET has_name = true WHERE id = \(id)")
             }
@@ -176,8 +162,7 @@ extension PostgresJobs {
             row.apply(action, at: now)
         }
         if action == .release, try !names(awaitedBy: id).isEmpty {
-            row.isHeld = true
-            row.reason = .awaitingID
+            row.awaitIDs()
         }
         try updateState(of: &row)
         try save(row, action.verb, from: old, wasEnded: stored.isEnded)
@@ -187,23 +172,6 @@ extension PostgresJobs {
             try updateReason(of: id)
         }
         return .done(row.state)
-    }
-
-    /// Restarts the expiry of a redriven job, which may have ended because it expired. If its policy stores answers, an
-    /// answer is expected again. If it needs ids, it waits for them again.
-    ///
-    /// - Returns: the policy; `nil` if this program cannot decode it.
-    private func renew(_ row: inout ReplayRow, request: Data) throws(PostgresError) -> ReplayPolicy? {
-        // If this program cannot decode the request, another version may.
-        let policy = (try? Request(json: request))?.replay
-        if policy?.storesAnswer == true { try expectAnswers(of: [row.id], reset: true) }
-        if policy?.awaits.isEmpty == false {
-            row.isHeld = true
-            row.reason = .awaitingID
-        }
-        let expiry = policy.map(\.expiry) ?? ReplayPolicy.durable.expiry
-        row.expiresAt = expiry.map { now + $0 }
-        return policy
     }
 
     // MARK: Holds
@@ -231,35 +199,20 @@ extension PostgresJobs {
         try connection.run("DELETE FROM hold WHERE kind = \(hold.kind) AND name = \(hold.name)")
     }
 
-    /// Holds the given jobs that are ready or waiting and covered by a hold.
-    func hold(_ ids: [Int64]) throws(PostgresError) -> Int {
+    /// Holds those of the given jobs that a hold covers, and releases those that neither are held themselves nor covered
+    /// by a hold.
+    ///
+    /// - Parameter states: the states of the jobs to look at.
+    func applyHolds(to ids: [Int64], in states: [ReplayState]) throws(PostgresError) -> Int {
         guard !ids.isEmpty else { return 0 }
         let stored = try rows(ids, isRunning: true)
         let holds = try holds(on: stored.values.map(\.row))
         var changes: [Change] = []
         for id in ids {
-            guard var row = stored[id]?.row, [.ready, .waiting].contains(row.state), holds.cover(row) else { continue }
+            guard var row = stored[id]?.row, states.contains(row.state) else { continue }
             let old = row.state
-            row.state = .held
-            row.reason = .held
-            changes.append(Change(row: row, verb: .hold, old: old))
-        }
-        try save(changes)
-        return changes.count
-    }
-
-    /// Releases the given jobs that are held, but neither by themselves nor by another hold.
-    func release(_ ids: [Int64]) throws(PostgresError) -> Int {
-        guard !ids.isEmpty else { return 0 }
-        let stored = try rows(ids, isRunning: true)
-        let holds = try holds(on: stored.values.map(\.row))
-        var changes: [Change] = []
-        for id in ids {
-            guard var row = stored[id]?.row, row.state == .held else { continue }
             row.updateState(at: now) { holds.cover($0) }
-            guard row.state != .held else { continue }
-            row.reason = .released
-            changes.append(Change(row: row, verb: .release, old: .held))
+            if let verb = row.noteHold(after: old) { changes.append(Change(row: row, verb: verb, old: old)) }
         }
         try save(changes)
         return changes.count
@@ -269,16 +222,15 @@ extension PostgresJobs {
     ///
     /// - Returns: whether there may be more.
     func releaseOrphans() throws(PostgresError) -> Bool {
-        let ids = try connection.rows(
+        let ids = try connection.ids(
             """
             SELECT id FROM job WHERE state = 3 AND NOT is_held
                 AND NOT EXISTS (SELECT FROM hold WHERE kind = 'key' AND name = ordering_key)
                 AND NOT EXISTS (SELECT FROM hold WHERE kind = 'identity' AND name = identity)
                 AND NOT EXISTS (SELECT FROM hold WHERE kind = 'lane' AND name = lane)
             LIMIT \(Self.batchSize)
-            """
-        ).map { $0.int64("id") }
-        return try release(ids) > 0
+            """)
+        return try applyHolds(to: ids, in: [.held]) > 0
     }
 
     // MARK: Deleting
@@ -288,7 +240,7 @@ extension PostgresJobs {
     ///
     /// - Returns: whether there may be more.
     func erase(of identity: String, includingOpen includesOpen: Bool) throws(PostgresError) -> Bool {
-        let ids = try connection.rows(
+        let ids = try connection.ids(
             """
             SELECT id FROM every_job WHERE identity = \(identity) AND (\(includesOpen) OR (state > 3
                 AND NOT (state > 4 AND is_strict AND EXISTS (
@@ -296,8 +248,7 @@ extension PostgresJobs {
                 AND NOT EXISTS (SELECT FROM edge JOIN job AS other ON other.id = edge.job
                     WHERE edge.name = every_job.creates AND other.state < 4)))
             ORDER BY id LIMIT \(Self.batchSize)
-            """
-        ).map { $0.int64("id") }
+            """)
         guard !ids.isEmpty else {
             // In the transaction that has found no job, so that none is added between, which would be sent afterwards.
             if includesOpen { try remove(.identity(identity)) }
@@ -314,7 +265,7 @@ extension PostgresJobs {
     func deleteEnded(_ state: ReplayState, beyond limit: ReplayRetention.Limit) throws(PostgresError) -> Bool {
         let count = try connection.rows("SELECT count(*) AS count FROM ended WHERE state = \(state.rawValue)").first
         let surplus = max(0, (count?.int64("count") ?? 0) - Int64(limit.count))
-        let ids = try connection.rows(
+        let ids = try connection.ids(
             """
             SELECT id FROM (
                 SELECT id, creates, changed_at, row_number() OVER (ORDER BY changed_at, id) AS place
@@ -325,8 +276,7 @@ extension PostgresJobs {
                 AND NOT EXISTS (SELECT FROM edge JOIN job AS other ON other.id = edge.job
                     WHERE edge.name = oldest.creates AND other.state < 4)
             ORDER BY changed_at, id LIMIT \(Self.batchSize)
-            """
-        ).map { $0.int64("id") }
+            """)
         guard !ids.isEmpty else { return false }
         try delete(try rows(ids).values.filter(\.isEnded).sorted { $0.row.id < $1.row.id }, reason: .expired)
         return true

@@ -59,10 +59,8 @@ extension PostgresReplayStorage {
     package func unregister(_ owner: ReplayOwnerRecord.ID) async throws(ReplayError) {
         // The lock is held until the row is removed, so that no process rescues the jobs meanwhile.
         defer { abandon(owner) }
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in
-                try jobs.removeOwner(owner, mayBeCause: false)
-            }
+        try await change(isRepeatable: true) { (jobs) throws(PostgresError) in
+            try jobs.removeOwner(owner, mayBeCause: false)
         }
     }
 
@@ -96,20 +94,18 @@ extension PostgresReplayStorage {
         """
 
     private func ownerRecords() async throws(ReplayError) -> [Known] {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.pool.run { (connection) throws(PostgresError) in
-                try connection.rows(
-                    """
-                    SELECT id, lease_until, lease_until <= \(storage.clock.sql) AS is_late, is_suspended,
-                        \(Self.hasNoSession) AS has_no_session
-                    FROM owner ORDER BY id
-                    """
-                ).map { row -> Known in
-                    let record = ReplayOwnerRecord(
-                        id: row.int64("id"), leaseEnd: row.int64("lease_until"), isDead: row.bool("is_late"),
-                        mayHaveCrashed: !row.bool("is_suspended"))
-                    return (record, row.bool("has_no_session"))
-                }
+        try await fetch { [clock] (connection) throws(PostgresError) in
+            try connection.rows(
+                """
+                SELECT id, lease_until, lease_until <= \(clock.sql) AS is_late, is_suspended,
+                    \(Self.hasNoSession) AS has_no_session
+                FROM owner ORDER BY id
+                """
+            ).map { row -> Known in
+                let record = ReplayOwnerRecord(
+                    id: row.int64("id"), leaseEnd: row.int64("lease_until"), isDead: row.bool("is_late"),
+                    mayHaveCrashed: !row.bool("is_suspended"))
+                return (record, row.bool("has_no_session"))
             }
         }
     }
@@ -117,16 +113,14 @@ extension PostgresReplayStorage {
     package func rescue(
         _ dead: [ReplayOwnerRecord], by owner: ReplayOwnerRecord.ID
     ) async throws(ReplayError) -> ReplayRescue {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write { (jobs) throws(PostgresError) in
-                guard try jobs.isAlive(owner) else { return ReplayRescue(owners: 0, ends: []) }
-                var count = 0
-                for record in dead where try jobs.lockDead(record) {
-                    try jobs.removeOwner(record.id, mayBeCause: record.mayHaveCrashed)
-                    count += 1
-                }
-                return ReplayRescue(owners: count, ends: jobs.ends)
+        try await change { (jobs) throws(PostgresError) in
+            guard try jobs.isAlive(owner) else { return ReplayRescue(owners: 0, ends: []) }
+            var count = 0
+            for record in dead where try jobs.lockDead(record) {
+                try jobs.removeOwner(record.id, mayBeCause: record.mayHaveCrashed)
+                count += 1
             }
+            return ReplayRescue(owners: count, ends: jobs.ends)
         }
     }
 }
@@ -157,9 +151,7 @@ extension PostgresJobs {
     func removeOwner(_ owner: Int64, mayBeCause: Bool) throws(PostgresError) {
         // No claim of the owner commits afterwards: it has read its row before.
         try connection.run("DELETE FROM owner WHERE id = \(owner)")
-        let ids = try connection.rows("SELECT id FROM job WHERE owner = \(owner) AND state = 2").map {
-            $0.int64("id")
-        }
+        let ids = try connection.ids("SELECT id FROM job WHERE owner = \(owner) AND state = 2")
         guard !ids.isEmpty else { return }
         let stored = try rows(ids, isRunning: true)
         let running = stored.values.map(\.row).filter { $0.state == .running && $0.owner == owner }

@@ -42,9 +42,8 @@ extension PostgresReplayStorage {
     ) throws(ReplayError) -> [ReplayJob.ID] {
         let condition = filter.condition(at: clock.moment)
         return try read { (connection) throws(PostgresError) in
-            try connection.rows(
-                "SELECT id FROM every_job WHERE id > \(id) AND \(condition) ORDER BY id LIMIT \(limit)"
-            ).map { $0.int64("id") }
+            try connection.ids(
+                "SELECT id FROM every_job WHERE id > \(id) AND \(condition) ORDER BY id LIMIT \(limit)")
         }
     }
 
@@ -210,36 +209,27 @@ extension PostgresReplayStorage {
     package func consumeAnswers(
         of ids: [ReplayJob.ID], retaining retained: Set<ReplayJob.ID>
     ) async throws(ReplayError) {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in
-                for id in ids { jobs.touch(id) }
-                let kept = ids.filter { retained.contains($0) }
-                let deleted = ids.filter { !retained.contains($0) }
-                try jobs.connection.run(
-                    "UPDATE answer SET taken_at = \(jobs.now.rawValue) WHERE job = ANY(\(kept))")
-                try jobs.deleteAnswers(of: deleted)
-                let objects = try jobs.connection.rows(
-                    "SELECT DISTINCT creates FROM every_job WHERE id = ANY(\(deleted)) AND creates <> ''"
-                ).map { $0.text("creates") }
-                // An answer without the id of the object that waiting jobs need.
-                for name in objects { try jobs.updateReasons(awaiting: name) }
-            }
+        try await change(isRepeatable: true) { (jobs) throws(PostgresError) in
+            for id in ids { jobs.touch(id) }
+            let kept = ids.filter { retained.contains($0) }
+            let deleted = ids.filter { !retained.contains($0) }
+            try jobs.connection.run("UPDATE answer SET taken_at = \(jobs.now.rawValue) WHERE job = ANY(\(kept))")
+            try jobs.deleteAnswers(of: deleted)
+            let objects = try jobs.connection.rows(
+                "SELECT DISTINCT creates FROM every_job WHERE id = ANY(\(deleted)) AND creates <> ''"
+            ).map { $0.text("creates") }
+            // An answer without the id of the object that waiting jobs need.
+            for name in objects { try jobs.updateReasons(awaiting: name) }
         }
     }
 
     package func assign(_ id: JSONValue, to localID: String) async throws(ReplayError) {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in
-                try jobs.assign(id, to: localID)
-            }
-        }
+        try await change(isRepeatable: true) { (jobs) throws(PostgresError) in try jobs.assign(id, to: localID) }
     }
 
     package func discardJobs(awaiting localID: String) async throws(ReplayError) {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in
-                try jobs.discardJobs(awaiting: localID)
-            }
+        try await change(isRepeatable: true) { (jobs) throws(PostgresError) in
+            try jobs.discardJobs(awaiting: localID)
         }
     }
 
@@ -249,11 +239,7 @@ extension PostgresReplayStorage {
             let jobs = PostgresJobs(on: connection, by: clock)
             var ids: [String: JSONValue] = [:]
             for localID in localIDs {
-                switch try jobs.object(localID) {
-                case .missing: break
-                case .awaited, .failed: ids[localID] = .null
-                case .known(let id): ids[localID] = id
-                }
+                ids[localID] = try jobs.object(localID).id
             }
             return ids
         }

@@ -16,14 +16,12 @@ extension PostgresReplayStorage {
     package func cancelBegin(
         _ claim: ReplayClaim, if isUnsent: @escaping @Sendable () -> Bool
     ) async throws(ReplayError) {
-        try await replaying { (storage) throws(PostgresError) in
-            try await storage.write(isRepeatable: true) { (jobs) throws(PostgresError) in
-                guard isUnsent(), var row = try jobs.rows([claim.id], isRunning: true)[claim.id]?.row,
-                    row.token == claim.token, row.state == .running
-                else { return }
-                row.sentAt = nil
-                try jobs.saveSending([row])
-            }
+        try await change(isRepeatable: true) { (jobs) throws(PostgresError) in
+            guard isUnsent(), var row = try jobs.rows([claim.id], isRunning: true)[claim.id]?.row,
+                row.token == claim.token, row.state == .running
+            else { return }
+            row.sentAt = nil
+            try jobs.saveSending([row])
         }
     }
 

@@ -139,6 +139,25 @@ package final class PostgresReplayStorage: ReplayStorageInspection {
         return value
     }
 
+    /// Does the same as ``write(isRepeatable:isDryRun:_:)``, with the errors of a queue.
+    func change<Value: Sendable>(
+        isRepeatable: Bool = false, isDryRun: Bool = false,
+        _ body: @escaping @Sendable (PostgresJobs) throws(PostgresError) -> Value
+    ) async throws(ReplayError) -> Value {
+        do throws(PostgresError) {
+            return try await write(isRepeatable: isRepeatable, isDryRun: isDryRun, body)
+        } catch {
+            throw ReplayError(error)
+        }
+    }
+
+    /// Runs a body outside of a transaction, with the errors of a queue.
+    func fetch<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
+    ) async throws(ReplayError) -> Value {
+        do throws(PostgresError) { return try await pool.run(body) } catch { throw ReplayError(error) }
+    }
+
     /// Reads on the calling thread, which waits for a round trip.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value

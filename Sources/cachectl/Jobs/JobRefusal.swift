@@ -10,7 +10,7 @@ struct JobRefusal {
 
     /// - Parameter options: The options that select the queue for another command, each after a space.
     init(
-        _ refusal: (id: ReplayJob.ID, error: ReplayError), of action: ReplayAction, queue: ReplayQueue,
+        _ refusal: ReplayRefusal, of action: ReplayAction, queue: ReplayQueue,
         options: String
     ) throws(ReplayError) {
         id = refusal.id

@@ -69,7 +69,7 @@ final class ReplayQueueFixture {
         return addition.id ?? 0
     }
 
-    func add(_ draft: ReplayDraft) throws -> ReplayTable.Addition {
+    func add(_ draft: ReplayDraft) throws -> ReplayAddition {
         try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.add(draft, limit: .max, on: connection, ledger: &ledger)
         }
@@ -111,7 +111,7 @@ final class ReplayQueueFixture {
 
     func bury(_ owner: Int64, mayBeCause: Bool = true) throws {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: mayBeCause, on: connection, ledger: &ledger)
+            try ReplayTable.removeOwner(owner, jobsMayBeCause: mayBeCause, on: connection, ledger: &ledger)
         }
     }
 
@@ -142,7 +142,7 @@ extension ReplayTable {
     }
 }
 
-extension ReplayTable.Addition {
+extension ReplayAddition {
     var id: Int64? {
         switch self {
         case .added(let id), .kept(let id), .replaced(let id): id
@@ -172,4 +172,13 @@ extension ReplayClock {
         clock.uptime = { 0 }
         return clock
     }()
+}
+
+extension ReplayPolicy {
+    static func with(priority: Int = 0, attempts: Int = 20) -> ReplayPolicy {
+        var policy = ReplayPolicy.durable
+        policy.priority = priority
+        policy.attempts = attempts
+        return policy
+    }
 }

@@ -345,7 +345,7 @@ struct ReplaySimulation {
         _ owner: Int64, on connection: borrowing SQLiteConnection, ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let before = ledger.transitions.count
-        try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: !chance(0.3), on: connection, ledger: &ledger)
+        try ReplayTable.removeOwner(owner, jobsMayBeCause: !chance(0.3), on: connection, ledger: &ledger)
         for transition in ledger.transitions.dropFirst(before) { notePassing(transition.jobID, transition.to) }
     }
 
@@ -417,14 +417,10 @@ struct ReplaySimulation {
             try ReplayTable.remove(hold, on: connection, ledger: &ledger)
         }
         // The process may die before the last of its slices.
-        var ids = try ReplayTable.ids(
-            of: hold, in: isHolding ? [.ready, .waiting] : [.held], after: 0, on: connection)
+        let states: [ReplayState] = isHolding ? [.ready, .waiting] : [.held]
+        var ids = try ReplayTable.ids(of: hold, in: states, after: 0, on: connection)
         if chance(0.3) { ids.removeLast(Int.random(in: 0...ids.count, using: &random)) }
-        if isHolding {
-            _ = try ReplayTable.hold(ids, on: connection, ledger: &ledger)
-        } else {
-            _ = try ReplayTable.release(ids, on: connection, ledger: &ledger)
-        }
+        _ = try ReplayTable.applyHolds(to: ids, in: states, on: connection, ledger: &ledger)
     }
 
     // MARK: Invariants

@@ -56,9 +56,10 @@ import Testing
             for hold in [ReplayHold.queue, .key("a"), .key("b"), .identity("anna"), .lane(.default)] {
                 try ReplayTable.remove(hold, on: connection, ledger: &ledger)
             }
-            _ = try ReplayTable.release(ReplayTable.orphans(on: connection), on: connection, ledger: &ledger)
+            _ = try ReplayTable.applyHolds(
+                to: ReplayTable.orphans(on: connection), in: [.held], on: connection, ledger: &ledger)
             for owner in try ReplayTable.owners(on: connection) {
-                try ReplayTable.removeDeadOwner(owner.id, jobsMayBeCause: false, on: connection, ledger: &ledger)
+                try ReplayTable.removeOwner(owner.id, jobsMayBeCause: false, on: connection, ledger: &ledger)
             }
             for id in simulation.world.known.keys.sorted() {
                 _ = try ReplayTable.apply(.release, to: id, on: connection, ledger: &ledger)

@@ -5,7 +5,7 @@ extension ReplayQueue {
         /// The jobs that the action changed.
         package var done: [ReplayJob.ID] = []
         /// The jobs that the action could not change, each with the error.
-        package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
+        package var refusals: [ReplayRefusal] = []
 
         package init() {}
     }
@@ -25,7 +25,7 @@ extension ReplayQueue {
             let part = Array(ids[start..<min(start + Self.batchSize, ids.count)])
             for (id, effect) in zip(part, try await storage.apply(action, to: part, isDryRun: isDryRun)) {
                 if let error = effect.error(of: action, on: id) {
-                    result.refusals.append((id, error))
+                    result.refusals.append(ReplayRefusal(id: id, error: error))
                 } else {
                     result.done.append(id)
                 }

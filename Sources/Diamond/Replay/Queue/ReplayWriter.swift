@@ -105,11 +105,6 @@ final class ReplayWriter: Sendable {
         if let failure { throw ReplayError(failure) }
     }
 
-    /// Reads on a connection of its own, concurrently with writes.
-    func read<Value>(
-        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
-    ) throws(SQLiteError) -> Value { try database.read(body) }
-
     /// The next step of a task that adds a write.
     private enum NextStep { case wait, write, schedule }
 

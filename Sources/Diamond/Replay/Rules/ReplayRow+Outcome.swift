@@ -19,7 +19,7 @@ extension ReplayRow {
             if isBehindRedirect { unknownSince = unknownSince ?? sentAt ?? now }
         case .failed(let fault, _, _): apply(fault, now: now, draw: draw)
         }
-        if !state.isEnd, let reason = reviewReason(at: now) { end(.needsReview, reason: reason) }
+        if !state.isEnd, let reason = reviewReason(at: now) { enter(.needsReview, reason: reason) }
     }
 
     /// Ends a job without success as done, because its caller has the final answer or error, and decides. In strict
@@ -33,7 +33,7 @@ extension ReplayRow {
     public mutating func expire() {
         // If the request may have been processed, a person has to decide.
         let isUnknown = unknownSince != nil && !isIdempotent
-        end(isUnknown ? .needsReview : .dead, reason: .expired)
+        enter(isUnknown ? .needsReview : .dead, reason: .expired)
         clearOwner()
     }
 
@@ -84,7 +84,7 @@ extension ReplayRow {
     }
 
     private mutating func review(_ reason: ReplayReason) {
-        end(.needsReview, reason: reason)
+        enter(.needsReview, reason: reason)
         clearOwner()
     }
 
@@ -111,15 +111,15 @@ extension ReplayRow {
         // section 2.7).
         let isInProgress = status == 409 && keyLifetime != nil
         switch status {
-        case 200..<400: end(.done, reason: .finished)
+        case 200..<400: enter(.done, reason: .finished)
         case 404, 410:
-            if mayHaveDeleted { end(.done, reason: .gone) } else { end(.dead, reason: .refused) }
+            if mayHaveDeleted { enter(.done, reason: .gone) } else { enter(.dead, reason: .refused) }
         // Without an identity, no sign-in can help.
-        case 401 where identity == nil: end(.dead, reason: .refused)
-        case 400, 422: end(.dead, reason: .refused)
-        case _ where !isTransient && ![401, 421].contains(status) && !isInProgress: end(.dead, reason: .refused)
+        case 401 where identity == nil: enter(.dead, reason: .refused)
+        case 400, 422: enter(.dead, reason: .refused)
+        case _ where !isTransient && ![401, 421].contains(status) && !isInProgress: enter(.dead, reason: .refused)
         // The remaining statuses lead to another attempt. The server that redirected the request may have acted.
-        case _ where isBehindRedirect && !isRepeatable: end(.needsReview, reason: .outcomeUnknown)
+        case _ where isBehindRedirect && !isRepeatable: enter(.needsReview, reason: .outcomeUnknown)
         case 401: hold(reason: .unauthorized)
         // The wrong server was reached, and has done nothing (RFC 9110 section 15.5.20). Another connection may reach
         // the right one.
@@ -146,7 +146,7 @@ extension ReplayRow {
     /// whether it has processed the request.
     private mutating func repeatIfHarmless(after status: Int, now: QueueTime, draw: Double) {
         if [408, 425, 429].contains(status) || isRepeatable { return repeatLater(now: now, draw: draw) }
-        end(.needsReview, reason: .outcomeUnknown)
+        enter(.needsReview, reason: .outcomeUnknown)
     }
 
     // MARK: Failures
@@ -157,12 +157,12 @@ extension ReplayRow {
         case .unknown:
             unknownSince = unknownSince ?? sentAt ?? now
             if let reason = reviewReason(at: now) {
-                end(.needsReview, reason: reason)
+                enter(.needsReview, reason: reason)
             } else {
                 repeatLater(now: now, draw: draw)
             }
         case .offline: wait(until: now + ReplayBackoff.offline, reason: .offline)
-        case .unsendable: end(.dead, reason: .unsendable)
+        case .unsendable: enter(.dead, reason: .unsendable)
         // Without an identity, no sign-in can help, but another process may know the secret.
         case .noCredential:
             if identity == nil { repeatLater(now: now, draw: draw) } else { hold(reason: .unauthorized) }
@@ -171,7 +171,7 @@ extension ReplayRow {
         case .interrupted:
             unknownSince = unknownSince ?? sentAt ?? now
             if let reason = reviewReason(at: now) {
-                end(.needsReview, reason: reason)
+                enter(.needsReview, reason: reason)
             } else {
                 wait(until: now, reason: .returned)
             }
@@ -181,7 +181,7 @@ extension ReplayRow {
     /// Tries once more, for another version of the app. The second time, ends the job (River's pull request 1324). No
     /// request was sent, and no attempt counts.
     private mutating func repeatUndecodable(now: QueueTime, draw: Double) {
-        guard !wasUndecodable else { return end(.dead, reason: .undecodable) }
+        guard !wasUndecodable else { return enter(.dead, reason: .undecodable) }
         wait(until: now + ReplayBackoff.delay(after: attempts + 1, draw: draw), reason: .backoff)
     }
 
@@ -198,8 +198,8 @@ extension ReplayRow {
         // The job had reached its time when it was claimed, even if the clock was set back since.
         guard let sentAt else { return wait(until: min(runAt, now), reason: .returned) }
         unknownSince = unknownSince ?? sentAt
-        if let reason = reviewReason(at: now) { return end(.needsReview, reason: reason) }
-        if rescues >= Self.poisonLimit, mayBeCause { return end(.dead, reason: .poison) }
+        if let reason = reviewReason(at: now) { return enter(.needsReview, reason: reason) }
+        if rescues >= Self.poisonLimit, mayBeCause { return enter(.dead, reason: .poison) }
         wait(until: min(runAt, now), reason: .rescued)
     }
 
@@ -210,26 +210,25 @@ extension ReplayRow {
 
     // MARK: Steps
 
-    private mutating func end(_ state: ReplayState, reason: ReplayReason) {
+    /// Sets the state with its reason.
+    package mutating func enter(_ state: ReplayState, reason: ReplayReason) {
         self.state = state
         self.reason = reason
     }
 
     private mutating func hold(reason: ReplayReason) {
-        state = .held
-        self.reason = reason
+        enter(.held, reason: reason)
         isHeld = true
     }
 
     private mutating func wait(until time: QueueTime, reason: ReplayReason) {
-        state = .waiting
-        self.reason = reason
+        enter(.waiting, reason: reason)
         runAt = time
     }
 
     private mutating func repeatLater(now: QueueTime, draw: Double) {
         attempts += 1
-        guard attempts < attemptLimit else { return end(.dead, reason: .attemptsUsed) }
+        guard attempts < attemptLimit else { return enter(.dead, reason: .attemptsUsed) }
         wait(until: now + ReplayBackoff.delay(after: attempts, draw: draw), reason: .backoff)
     }
 

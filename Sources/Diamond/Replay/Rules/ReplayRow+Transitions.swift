@@ -9,19 +9,32 @@ extension ReplayRow {
     ///   - isCovered: whether a hold covers its key, its identity or its lane.
     ///   - now: the current time.
     public init(_ draft: ReplayDraft, id: Int64, isHead: Bool, isCovered: Bool, at now: QueueTime) {
+        self.init(id: id)
+        identity = draft.identity
+        orderingKey = draft.policy.orderingKey
+        isStrict = draft.policy.order == .strict
+        lane = draft.lane
+        uniqueKey = draft.uniqueKey
+        creates = draft.createdID ?? ""
+        takeRequest(of: draft, at: now)
         let heldReason = draft.heldReason ?? (isCovered ? .held : nil)
         let isDelayed = (draft.runAt ?? now) > now
-        self.init(
-            id: id, method: draft.method, identity: draft.identity, orderingKey: draft.policy.orderingKey,
-            isStrict: draft.policy.order == .strict, lane: draft.lane, isIdempotent: draft.isIdempotent,
-            keyLifetime: draft.keyLifetime, expiresAt: draft.expiry(at: now),
-            attemptLimit: draft.policy.attempts.clamped(to: ReplayPolicy.allowedAttempts), uniqueKey: draft.uniqueKey,
-            digest: Self.digest(of: draft.request), creates: draft.createdID ?? "",
-            state: heldReason != nil ? .held : isDelayed ? .waiting : .ready,
-            reason: heldReason ?? (isDelayed ? .delayed : .enqueued), isHead: isHead, isHeld: draft.heldReason != nil,
-            runAt: (draft.runAt ?? now).bounded, attempts: 0, token: 0,
-            // The time may come from a wall clock that was ahead. Then a key's lifetime would begin in the future.
-            unknownSince: draft.history.unknownSince.map { min($0, now).bounded })
+        state = heldReason != nil ? .held : isDelayed ? .waiting : .ready
+        reason = heldReason ?? (isDelayed ? .delayed : .enqueued)
+        self.isHead = isHead
+        isHeld = draft.heldReason != nil
+        runAt = (draft.runAt ?? now).bounded
+        // The time may come from a wall clock that was ahead. Then a key's lifetime would begin in the future.
+        unknownSince = draft.history.unknownSince.map { min($0, now).bounded }
+    }
+
+    private mutating func takeRequest(of draft: ReplayDraft, at now: QueueTime) {
+        method = draft.method
+        isIdempotent = draft.isIdempotent
+        keyLifetime = draft.keyLifetime
+        expiresAt = draft.expiry(at: now)
+        attemptLimit = draft.policy.attempts.clamped(to: ReplayPolicy.allowedAttempts)
+        digest = Self.digest(of: draft.request)
     }
 
     /// Takes the values of another request, which has the same ordering key, order, lane and unique name. The expiry and
@@ -30,18 +43,12 @@ extension ReplayRow {
         // A creation that an earlier version has added is known by its row only.
         let isKnown = draft.policy.creates == nil && draft.method.isExactly(method)
         let awaited = awaitsIDs
-        method = draft.method
-        isIdempotent = draft.isIdempotent
-        keyLifetime = draft.keyLifetime
-        expiresAt = draft.expiry(at: now)
-        attemptLimit = draft.policy.attempts.clamped(to: ReplayPolicy.allowedAttempts)
-        digest = Self.digest(of: draft.request)
+        takeRequest(of: draft, at: now)
         if !isKnown { creates = draft.createdID ?? "" }
         attempts = 0
         if !draft.policy.awaits.isEmpty {
             // A job that is held continues to be held when the ids are known.
-            if !isHeld { reason = .awaitingID }
-            isHeld = true
+            if !isHeld { awaitIDs() }
         } else if awaited {
             isHeld = false
         }
@@ -79,6 +86,42 @@ extension ReplayRow {
         if state != .held, try isCovered(self) { state = .held }
     }
 
+    /// Sets the reason of a job that ``updateState(at:isCovered:)`` has held or released.
+    ///
+    /// - Parameter old: the state before.
+    /// - Returns: the transition; `nil` if the job was neither held nor released.
+    package mutating func noteHold(after old: ReplayState) -> ReplayTransition.Verb? {
+        guard (state == .held) != (old == .held) else { return nil }
+        reason = state == .held ? .held : .released
+        return state == .held ? .hold : .release
+    }
+
+    /// Holds the job until the ids that its request needs are known.
+    package mutating func awaitIDs() {
+        isHeld = true
+        reason = .awaitingID
+    }
+
+    /// Releases the job, because the ids that its request needs are known.
+    package mutating func releaseWithIDs<Failure: Error>(
+        at now: QueueTime, isCovered: (ReplayRow) throws(Failure) -> Bool
+    ) throws(Failure) {
+        isHeld = false
+        reason = .released
+        try updateState(at: now, isCovered: isCovered)
+        if state == .held { reason = .held }
+    }
+
+    /// Restarts the expiry of a redriven job, which may have ended because it expired. If it needs ids, it waits for
+    /// them again.
+    ///
+    /// - Parameter policy: the policy of its request; `nil` if this program cannot decode it.
+    package mutating func renew(by policy: ReplayPolicy?, at now: QueueTime) {
+        if policy?.awaits.isEmpty == false { awaitIDs() }
+        let expiry = policy.map(\.expiry) ?? ReplayPolicy.durable.expiry
+        expiresAt = expiry.map { now + $0 }
+    }
+
     // MARK: Sending
 
     /// Checks a running job with the newest token for the last time before it is sent.
@@ -106,6 +149,19 @@ extension ReplayRow {
     /// Gives back a claimed job that a hold covers, or all jobs. Then the storage sets the state
     /// (``updateState(at:isCovered:)``).
     public mutating func giveBack(at now: QueueTime) { apply(.notBegun, at: now, draw: 0) }
+
+    /// Sets the state of a job whose claim the last check has ended.
+    ///
+    /// - Returns: the transition: that of the check, or `hold` for a job that was given back and is held.
+    package mutating func updateState<Failure: Error>(
+        after verb: ReplayTransition.Verb, at now: QueueTime, isCovered: (ReplayRow) throws(Failure) -> Bool
+    ) throws(Failure) -> ReplayTransition.Verb {
+        let isGivenBack = reason == .returned && verb == .fail
+        try updateState(at: now, isCovered: isCovered)
+        guard isGivenBack, state == .held else { return verb }
+        reason = .held
+        return .hold
+    }
 
     /// Notes that an attempt begins. This is no transition: the job runs already. If no pause has interrupted an earlier
     /// exchange, the attempt counts from the start of that.

@@ -62,39 +62,24 @@ public struct ReplayRow: Hashable, Sendable {
     /// it for its decision.
     var wasUndecodable = false
 
-    /// Creates a row from its stored values.
-    public init(
-        id: Int64, method: String, identity: String?, orderingKey: String?, isStrict: Bool, lane: String,
-        isIdempotent: Bool, keyLifetime: Int64?, expiresAt: QueueTime?, attemptLimit: Int, uniqueKey: Data? = nil,
-        digest: Int64 = 0, creates: String = "", state: ReplayState, reason: ReplayReason, isHead: Bool, isHeld: Bool,
-        runAt: QueueTime, attempts: Int, token: Int64, owner: Int64? = nil, sentAt: QueueTime? = nil,
-        unknownSince: QueueTime? = nil, status: Int? = nil, serverMayHaveActed: Bool = false
-    ) {
+    /// Creates a row to be filled with its stored values: a held job that was never sent.
+    public init(id: Int64) {
         self.id = id
-        self.method = method
-        self.identity = identity
-        self.orderingKey = orderingKey
-        self.isStrict = isStrict
-        self.lane = lane
-        self.isIdempotent = isIdempotent
-        self.keyLifetime = keyLifetime
-        self.expiresAt = expiresAt
-        self.attemptLimit = attemptLimit
-        self.uniqueKey = uniqueKey
-        self.digest = digest
-        self.creates = creates
-        self.state = state
-        self.reason = reason
-        self.isHead = isHead
-        self.isHeld = isHeld
-        self.runAt = runAt
-        self.attempts = attempts
-        self.token = token
-        self.owner = owner
-        self.sentAt = sentAt
-        self.unknownSince = unknownSince
-        self.status = status
-        self.serverMayHaveActed = serverMayHaveActed
+        method = ""
+        isStrict = false
+        lane = Lane.default.name
+        isIdempotent = false
+        attemptLimit = ReplayPolicy.allowedAttempts.lowerBound
+        digest = 0
+        creates = ""
+        state = .held
+        reason = .held
+        isHead = false
+        isHeld = false
+        runAt = QueueTime(rawValue: 0)
+        attempts = 0
+        token = 0
+        serverMayHaveActed = false
     }
 
     /// The range of numbers that can be added without overflow. Numbers of a damaged row are limited to it.
@@ -115,6 +100,12 @@ public struct ReplayRow: Hashable, Sendable {
 
     /// Whether the row was found damaged before.
     var isMarkedDamaged: Bool { state == .needsReview && reason == .damaged }
+
+    /// Whether the job has expired before it was sent, and no transition has ended it yet.
+    package func isExpired(at now: QueueTime) -> Bool {
+        guard let expiresAt, expiresAt <= now else { return false }
+        return state != .running && !state.isEnd
+    }
 
     /// Whether the job was discarded.
     var isDiscarded: Bool { state == .done && reason == .discarded }

@@ -26,6 +26,17 @@ public enum ReplayEffect: Hashable, Sendable {
     case damaged
 }
 
+/// A job that was not changed or moved, and the reason.
+package struct ReplayRefusal: Hashable, Sendable {
+    package let id: ReplayJob.ID
+    package let error: ReplayError
+
+    package init(id: ReplayJob.ID, error: ReplayError) {
+        self.id = id
+        self.error = error
+    }
+}
+
 /// A damaged part of a queue, or a contradiction in it.
 package struct ReplayFinding: Hashable, Sendable {
     /// The damaged job; `nil` if it is not about one job.

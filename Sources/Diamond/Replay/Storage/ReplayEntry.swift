@@ -39,6 +39,27 @@ public struct ReplayEntry: Sendable {
     }
 }
 
+/// The result of adding a draft.
+package enum ReplayAddition: Hashable, Sendable {
+    case added(ReplayJob.ID)
+    /// A job with the same unique name waited already, and stays.
+    case kept(ReplayJob.ID)
+    /// The draft has replaced a job with the same unique name.
+    case replaced(ReplayJob.ID)
+    /// Neither the draft nor the job with the same unique name has to be sent.
+    case merged
+    case refused(ReplayError)
+
+    /// The id of the job that has the request now, or `nil` if nothing has to be sent; the error of a refused draft.
+    package var result: Result<ReplayJob.ID?, ReplayError> {
+        switch self {
+        case .added(let id), .kept(let id), .replaced(let id): .success(id)
+        case .merged: .success(nil)
+        case .refused(let error): .failure(error)
+        }
+    }
+}
+
 /// The result of adding jobs.
 public struct ReplayEnqueued: Hashable, Sendable {
     /// The id of each draft's job: the new one, or the one with the same unique name that stays or was changed. An id is
@@ -80,5 +101,36 @@ extension ReplayEdit {
     ///   - maximumCount: the maximum number of open jobs.
     public init(of id: ReplayJob.ID, from old: Request, to draft: ReplayDraft, maximumCount: Int) {
         self.init(id: id, draft: draft, maximumCount: maximumCount, old: old, rules: KeyRules())
+    }
+}
+
+extension ReplayError {
+    package static func queueFull(_ count: Int) -> ReplayError {
+        ReplayError(.queueFull, "the queue is full, with \(count) open jobs: send some, or raise `maximumCount`")
+    }
+
+    /// The error for a request that needs the id of an object that no job creates.
+    package static func missingObject(_ name: String, for draft: ReplayDraft) -> ReplayError {
+        let message = "no job creates the object \(name), to which \(draft.method) \(draft.url) refers"
+        return ReplayError(.missingObject, "\(message): save that object first")
+    }
+
+    /// The error for a request that needs the id of an object that waits for the request itself.
+    ///
+    /// - Parameter jobs: descriptions of the jobs through which the object waits.
+    package static func waitsForItself(_ draft: ReplayDraft, through jobs: [String]) -> ReplayError {
+        let steps = ["\(draft.method) \(draft.url)"] + jobs
+        return ReplayError(
+            .waitsForItself,
+            "the request would wait for itself: \((steps + [steps[0]]).joined(separator: " → ")): "
+                + "save one of the objects without the id of the other first")
+    }
+
+    /// The error for two requests with one unique name that are not sent in the same place.
+    ///
+    /// - Parameter id: the id of the job that waits.
+    package static func cannotMerge(into id: ReplayJob.ID) -> ReplayError {
+        let reason = "job \(id) with its unique name has another ordering key, order or lane"
+        return ReplayError(.cannotMerge, "\(reason): use the same for both, or two unique names")
     }
 }

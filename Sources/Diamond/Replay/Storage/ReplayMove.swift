@@ -12,7 +12,7 @@ package struct ReplayMove: Sendable {
         /// The ids of the moved jobs in the target, by those in the source.
         package var moved: [ReplayJob.ID: ReplayJob.ID] = [:]
         /// The jobs that the target has refused, each with its error. They are held in the source.
-        package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
+        package var refusals: [ReplayRefusal] = []
     }
 
     /// A batch, as its note describes it.
@@ -140,9 +140,11 @@ package struct ReplayMove: Sendable {
 
     /// Returns descriptions of the refused jobs of a result.
     func refusals(in result: Result) -> [ReplayError] {
-        result.refusals.map { (id, error) in
-            ReplayError(
-                error.code, "\(target.name) refuses job \(id) of \(source.name), which holds it now: \(error.message)")
+        result.refusals.map { refusal in
+            let error = refusal.error
+            return ReplayError(
+                error.code,
+                "\(target.name) refuses job \(refusal.id) of \(source.name), which holds it now: \(error.message)")
         }
     }
 
@@ -265,7 +267,7 @@ package struct ReplayMove: Sendable {
             try await move([item], result: &result)
         } catch {
             guard error.isRefusal else { throw error }
-            result.refusals.append((item.id, error))
+            result.refusals.append(ReplayRefusal(id: item.id, error: error))
             _ = try await source.apply(.hold, to: [item.id], isDryRun: false)
         }
     }

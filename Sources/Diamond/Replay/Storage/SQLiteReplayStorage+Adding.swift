@@ -57,13 +57,12 @@ extension SQLiteReplayStorage {
             let addition = try ReplayTable.add(
                 draft, as: id, limit: entry.maximumCount, owner: entry.owner, rules: entry.rules, on: connection,
                 ledger: &ledger)
-            switch addition {
-            case .added(let id):
-                added.ids.append(id)
-                if let owner = entry.owner { added.claim = try ReplayTable.claimed(id, by: owner, on: connection) }
-            case .kept(let id), .replaced(let id): added.ids.append(id)
-            case .merged: added.ids.append(nil)
-            case .refused(let error): return .failure(error)
+            switch addition.result {
+            case .success(let id): added.ids.append(id)
+            case .failure(let error): return .failure(error)
+            }
+            if case .added(let id) = addition, let owner = entry.owner {
+                added.claim = try ReplayTable.claimed(id, by: owner, on: connection)
             }
         }
         return .success(added)
@@ -119,10 +118,6 @@ extension SQLiteReplayStorage {
         draft.policy.uniqueness = .replace
         let addition = try ReplayTable.add(
             draft, limit: edit.maximumCount, rules: edit.rules, on: connection, ledger: &ledger)
-        return switch addition {
-        case .added(let id), .kept(let id), .replaced(let id): .success(id)
-        case .merged: .success(id)
-        case .refused(let error): .failure(error)
-        }
+        return addition.result.map { $0 ?? id }
     }
 }

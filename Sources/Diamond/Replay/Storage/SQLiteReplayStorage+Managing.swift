@@ -29,21 +29,15 @@ extension SQLiteReplayStorage {
         _ hold: ReplayHold, reason: String, isSignOut: Bool, isDryRun: Bool
     ) async throws(ReplayError) -> Int {
         try await change(hold, jobsIn: [.ready, .waiting], isDryRun: isDryRun) {
-            (ids, connection, ledger) throws(SQLiteError) in
-            // Only in the first transaction: a later one would add the hold again if another process has ended it
-            // meanwhile. A dry run undoes each transaction, so it adds the hold in each.
-            if ids.isEmpty || isDryRun {
-                try ReplayTable.add(hold, reason: reason, isSignOut: isSignOut, on: connection, ledger: ledger)
-            }
-            return try ReplayTable.hold(ids, on: connection, ledger: &ledger)
+            (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.add(hold, reason: reason, isSignOut: isSignOut, on: connection, ledger: ledger)
         }
     }
 
     func release(_ hold: ReplayHold, isDryRun: Bool) async throws(ReplayError) -> Int {
         let count = try await change(hold, jobsIn: [.held], isDryRun: isDryRun) {
-            (ids, connection, ledger) throws(SQLiteError) in
-            if ids.isEmpty || isDryRun { try ReplayTable.remove(hold, on: connection, ledger: &ledger) }
-            return try ReplayTable.release(ids, on: connection, ledger: &ledger)
+            (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.remove(hold, on: connection, ledger: &ledger)
         }
         // A hold of the queue or the engines changes no job, so no transition wakes the replayers.
         if hold.isWhole, !isDryRun {
@@ -56,16 +50,12 @@ extension SQLiteReplayStorage {
     /// Changes the hold itself first, so that the change applies to jobs added meanwhile. Then changes the existing
     /// jobs, batch by batch.
     ///
-    /// - Parameter body: changes a batch of jobs, and returns the number of changed ones. Without jobs, changes the
-    ///   hold.
+    /// - Parameter body: changes the hold.
     private func change(
         _ hold: ReplayHold,
         jobsIn states: [ReplayState],
         isDryRun: Bool,
-        body:
-            @escaping @Sendable (
-                [ReplayJob.ID], borrowing SQLiteConnection, inout ReplayLedger
-            ) throws(SQLiteError) -> Int
+        body: @escaping ReplayWriter.Body<Void>
     ) async throws(ReplayError) -> Int {
         var count = 0
         var ids: [ReplayJob.ID] = []
@@ -73,7 +63,10 @@ extension SQLiteReplayStorage {
             let batch = ids
             let last = ids.last ?? 0
             count += try await write(isDryRun: isDryRun) { (connection, ledger) throws(SQLiteError) in
-                try body(batch, connection, &ledger)
+                // Only in the first transaction: a later one would add the hold again if another process has ended it
+                // meanwhile. A dry run undoes each transaction, so it changes the hold in each.
+                if batch.isEmpty || isDryRun { try body(connection, &ledger) }
+                return try ReplayTable.applyHolds(to: batch, in: states, on: connection, ledger: &ledger)
             }
             if batch.isEmpty, !isDryRun, hold.isForEngines {
                 report(ReplayCommit(changesHolds: true))
@@ -92,7 +85,7 @@ extension SQLiteReplayStorage {
             let ids = try read { (connection) throws(SQLiteError) in try ReplayTable.orphans(on: connection) }
             guard !ids.isEmpty else { return }
             let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.release(ids, on: connection, ledger: &ledger)
+                try ReplayTable.applyHolds(to: ids, in: [.held], on: connection, ledger: &ledger)
             }
             // Another process has released them.
             guard count > 0 else { return }

@@ -167,11 +167,7 @@ extension SQLiteReplayStorage {
         try read { (connection) throws(SQLiteError) in
             var ids: [String: JSONValue] = [:]
             for localID in localIDs {
-                switch try ReplayTable.object(connection.stored(localID, .object), on: connection) {
-                case .missing: break
-                case .awaited, .failed: ids[localID] = .null
-                case .known(let id): ids[localID] = id
-                }
+                ids[localID] = try ReplayTable.object(connection.stored(localID, .object), on: connection).id
             }
             return ids
         }

@@ -132,7 +132,8 @@ extension SQLiteReplayStorage {
         // The lock is held until the row is removed, so that no process rescues the jobs meanwhile.
         defer { abandon(owner) }
         try await writer.write { [answerLog] (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeOwner(owner, answers: answerLog, on: connection, ledger: &ledger)
+            try ReplayTable.removeOwner(
+                owner, jobsMayBeCause: false, answers: answerLog, on: connection, ledger: &ledger)
         }
     }
 
@@ -169,7 +170,7 @@ extension SQLiteReplayStorage {
                 // An owner that has renewed its lease meanwhile is alive.
                 guard let record = dead.first(where: { $0.id == row.id && $0.leaseEnd == row.leaseUntil.rawValue })
                 else { continue }
-                try ReplayTable.removeDeadOwner(
+                try ReplayTable.removeOwner(
                     row.id, jobsMayBeCause: record.mayHaveCrashed, log: sentLog, answers: answerLog, on: connection,
                     ledger: &ledger)
                 names.append(row.name)

@@ -44,12 +44,10 @@ extension ReplayTable {
             try saveSending(row, on: connection)
             return true
         }
-        let isGivenBack = row.reason == .returned && verb == .fail
-        try updateState(of: &row, on: connection, ledger: ledger)
-        if isGivenBack, row.state == .held { row.reason = .held }
-        try save(
-            row, verb: isGivenBack && row.state == .held ? .hold : verb, from: .running, on: connection,
-            ledger: &ledger)
+        let transition = try row.updateState(after: verb, at: ledger.now) { (row) throws(SQLiteError) in
+            try isHeld(row, on: connection)
+        }
+        try save(row, verb: transition, from: .running, on: connection, ledger: &ledger)
         return false
     }
 

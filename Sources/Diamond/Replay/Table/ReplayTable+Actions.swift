@@ -28,8 +28,7 @@ extension ReplayTable {
             try claimName(of: id, on: connection)
         }
         if action == .release, try !names(awaitedBy: id, on: connection).isEmpty {
-            row.isHeld = true
-            row.reason = .awaitingID
+            row.awaitIDs()
         }
         try updateState(of: &row, on: connection, ledger: ledger)
         try save(row, verb: action.verb, from: old, on: connection, ledger: &ledger)
@@ -41,8 +40,7 @@ extension ReplayTable {
         return .done(row.state)
     }
 
-    /// Restarts the expiry of a redriven job, which may have ended because it expired. If its policy stores answers, an
-    /// answer is expected again. If it needs ids, it waits for them again.
+    /// Renews a redriven job (``ReplayRow/renew(by:at:)``). If its policy stores answers, an answer is expected again.
     ///
     /// - Returns: the policy; `nil` if this program cannot decode it.
     private static func renew(
@@ -55,12 +53,7 @@ extension ReplayTable {
         // If this program cannot decode the request, another version may.
         let policy = written.flatMap { try? Request(json: $0) }?.replay
         if policy?.storesAnswer == true { try expectAnswer(of: row.id, reset: true, on: connection) }
-        if policy?.awaits.isEmpty == false {
-            row.isHeld = true
-            row.reason = .awaitingID
-        }
-        let expiry = policy.map(\.expiry) ?? ReplayPolicy.durable.expiry
-        row.expiresAt = expiry.map { ledger.now + $0 }
+        row.renew(by: policy, at: ledger.now)
         try connection.run("UPDATE job SET expires_at = \(row.expiresAt) WHERE id = \(row.id)")
         return policy
     }

@@ -37,20 +37,24 @@ extension ReplayTable {
         return try sealing.opened(answer, of: id).map { .answer($0, receivedAt: time) } ?? .damaged
     }
 
+    private enum AnswerColumn: Int, SQLiteColumns { case status, location, body, receivedAt, checksum, headers }
+
     /// Returns the answer to a job as it is on disk, in clear or sealed.
     static func storedAnswer(
         of id: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> ReplayStoredAnswer? {
         let statement = try connection.statement(
-            "SELECT status, location, body, received_at, checksum, headers FROM answer WHERE job = \(id)")
+            "SELECT status, location, body, received_at, checksum, headers FROM answer WHERE job = \(id)",
+            columns: AnswerColumn.self)
         guard try statement.step() else { return nil }
-        guard let status = statement.optional(0) else { return ReplayStoredAnswer.none }
+        guard let status = statement.optional(AnswerColumn.status) else { return ReplayStoredAnswer.none }
         guard (100...999).contains(status) else { return .damaged }
         let answer = ReplayAnswer(
-            status: HTTPResponse.Status(code: Int(status)), location: statement.optionalText(1),
-            headers: HeaderBlock.fields(of: statement.data(5)),
-            body: statement.isNull(2) ? nil : statement.data(2))
-        return answer.checksum == statement.optional(4) ? .answer(answer, receivedAt: statement.time(3)) : .damaged
+            status: HTTPResponse.Status(code: Int(status)), location: statement.optionalText(AnswerColumn.location),
+            headers: HeaderBlock.fields(of: statement.data(AnswerColumn.headers)),
+            body: statement.optionalData(AnswerColumn.body))
+        guard answer.checksum == statement.optional(AnswerColumn.checksum) else { return .damaged }
+        return .answer(answer, receivedAt: statement.time(AnswerColumn.receivedAt))
     }
 
     /// Returns the jobs that store answers, in the order in which they were added, and whether each answer was

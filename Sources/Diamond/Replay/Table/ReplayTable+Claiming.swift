@@ -53,8 +53,7 @@ extension ReplayTable {
         guard let reason = row.reviewReason(at: ledger.now) else {
             return try markRunning(&row, by: owner, on: connection, ledger: &ledger)
         }
-        row.state = .needsReview
-        row.reason = reason
+        row.enter(.needsReview, reason: reason)
         try save(row, verb: .fail, from: old, on: connection, ledger: &ledger)
         return nil
     }

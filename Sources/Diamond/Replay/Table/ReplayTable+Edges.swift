@@ -3,17 +3,8 @@ import Foundation
 
 /// Jobs that wait for the ids of objects that other jobs create.
 extension ReplayTable {
-    /// The knowledge of the queue about an object that has no id yet.
-    enum AwaitedObject: Hashable, Sendable {
-        /// No job creates it.
-        case missing
-        /// A job creates it, and has no answer yet.
-        case awaited
-        /// The jobs that create it are dead or were discarded.
-        case failed
-        case known(JSONValue)
-    }
-
+    /// Returns the knowledge about an object.
+    ///
     /// - Parameter name: the local id of the object as it is in its column.
     static func object(_ name: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> AwaitedObject {
         let statement = try connection.statement(
@@ -23,25 +14,17 @@ extension ReplayTable {
             """
         )
         var done: [Int64] = []
-        var isAwaited = false
-        var hasFailed = false
+        var object = AwaitedObject.missing
         while try statement.step() {
+            let state = ReplayState(rawValue: Int(statement.int64(1)))
+            if state == .done { done.append(statement.int64(0)) }
             let reason = ReplayReason(description: statement.text(2))
-            switch ReplayState(rawValue: Int(statement.int64(1))) {
-            case .done:
-                done.append(statement.int64(0))
-                // A program that has the class reads the id from the stored answer.
-                if reason == .finished, statement.int64(3) != 0 { isAwaited = true }
-                // The object was deleted before it was sent.
-                if reason != .replaced { hasFailed = true }
-            case .dead: hasFailed = true
-            default: isAwaited = true
-            }
+            object.addCreator(state, reason, hasAnswer: statement.int64(3) != 0)
         }
         for id in done {
             if let value = try metadata(of: id, on: connection)["id"] { return .known(value) }
         }
-        return isAwaited ? .awaited : hasFailed ? .failed : .missing
+        return object
     }
 
     static func metadata(
@@ -73,22 +56,18 @@ extension ReplayTable {
         let names = draft.policy.awaits.sorted()
         for name in names where !draft.mayLackObjects {
             guard try object(connection.stored(name, .object), on: connection) == .missing else { continue }
-            let message = "no job creates the object \(name), to which \(draft.method) \(draft.url) refers"
-            return ReplayError(.missingObject, "\(message): save that object first")
+            return .missingObject(name, for: draft)
         }
         guard let own = draft.policy.creates?.localID, !names.isEmpty else { return nil }
         var stored: [String] = []
         for name in names { stored.append(connection.stored(name, .object)) }
         guard let path = try path(from: stored, to: connection.stored(own, .object), on: connection) else { return nil }
-        var steps = ["\(draft.method) \(draft.url)"]
+        var steps: [String] = []
         for id in path {
             guard let job = try job(id, at: moment, on: connection) else { continue }
             steps.append("\(job.method) \(job.url) (job \(id))")
         }
-        return ReplayError(
-            .waitsForItself,
-            "the request would wait for itself: \((steps + [steps[0]]).joined(separator: " → ")): "
-                + "save one of the objects without the id of the other first")
+        return .waitsForItself(draft, through: steps)
     }
 
     /// Returns the jobs through which an object waits for another one; `nil` if it does not.
@@ -176,10 +155,7 @@ extension ReplayTable {
                 try updateReason(of: job, on: connection, ledger: &ledger)
                 continue
             }
-            row.isHeld = false
-            row.reason = .released
-            try updateState(of: &row, on: connection, ledger: ledger)
-            if row.state == .held { row.reason = .held }
+            try row.releaseWithIDs(at: ledger.now) { (row) throws(SQLiteError) in try isHeld(row, on: connection) }
             try save(row, verb: .release, from: .held, on: connection, ledger: &ledger)
         }
     }
@@ -207,8 +183,7 @@ extension ReplayTable {
         guard let old = try checkedRequest(of: row, on: connection, ledger: &ledger) else { return false }
         guard var details = try details(of: row.id, on: connection), let request = details.assign(ids, in: old) else {
             if row.awaitsIDs {
-                row.state = .dead
-                row.reason = .undecodable
+                row.enter(.dead, reason: .undecodable)
                 try save(row, verb: .fail, from: .held, on: connection, ledger: &ledger)
             }
             return false
@@ -244,8 +219,7 @@ extension ReplayTable {
         guard var row = try row(id, on: connection), row.awaitsIDs else { return }
         var reason = ReplayReason.awaitingID
         for name in try names(awaitedBy: id, on: connection) {
-            let object = try object(name, on: connection)
-            if object == .failed || object == .missing { reason = .creationFailed }
+            if try object(name, on: connection).isLost { reason = .creationFailed }
         }
         guard reason != row.reason else { return }
         row.reason = reason
@@ -266,13 +240,11 @@ extension ReplayTable {
             }
             let own = try metadata(of: id, on: connection)["localID"]
             if row.creates.isEmpty, own != .string(localID) {
-                row.state = .dead
-                row.reason = .creationFailed
+                row.enter(.dead, reason: .creationFailed)
                 try save(row, verb: .fail, from: .held, on: connection, ledger: &ledger)
                 continue
             }
-            row.state = .done
-            row.reason = .replaced
+            row.enter(.done, reason: .replaced)
             try deleteAnswer(of: id, on: connection)
             if !row.creates.isEmpty, case .string(let other)? = own {
                 try discardJobs(awaiting: other, on: connection, ledger: &ledger)

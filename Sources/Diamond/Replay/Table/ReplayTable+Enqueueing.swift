@@ -3,18 +3,6 @@ import Foundation
 
 /// Adding jobs.
 extension ReplayTable {
-    /// The result of adding a draft.
-    enum Addition: Hashable, Sendable {
-        case added(Int64)
-        /// A job with the same unique name waited already, and stays.
-        case kept(Int64)
-        /// The draft has replaced a job with the same unique name.
-        case replaced(Int64)
-        /// Neither the draft nor the job with the same unique name has to be sent.
-        case merged
-        case refused(ReplayError)
-    }
-
     /// Adds a draft as a job, or applies its uniqueness policy to a waiting job.
     ///
     /// - Parameters:
@@ -29,7 +17,7 @@ extension ReplayTable {
         rules: KeyRules = KeyRules(),
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Addition {
+    ) throws(SQLiteError) -> ReplayAddition {
         if let refusal = try refusal(of: draft, at: ledger.moment, on: connection) { return .refused(refusal) }
         var other: ReplayRow?
         if let key = draft.uniqueKey { other = try openJob(named: key, on: connection, ledger: &ledger) }
@@ -39,11 +27,7 @@ extension ReplayTable {
             return addition
         }
         let open = try openCount(limit: limit, on: connection)
-        guard open < limit else {
-            return .refused(
-                ReplayError(
-                    .queueFull, "the queue is full, with \(open) open jobs: send some, or raise `maximumCount`"))
-        }
+        guard open < limit else { return .refused(.queueFull(Int(open))) }
         // The new job takes over the name.
         if let other { try releaseName(of: other.id, on: connection) }
         return .added(try insert(draft, as: id, owner: owner, on: connection, ledger: &ledger))
@@ -69,7 +53,7 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
         guard var row = try job(named: key, on: connection, ledger: &ledger) else { return nil }
-        guard let end = row.expiresAt, end <= ledger.now, row.state != .running, !row.state.isEnd else { return row }
+        guard row.isExpired(at: ledger.now) else { return row }
         let old = row.state
         row.expire()
         try save(row, verb: .expire, from: old, on: connection, ledger: &ledger)

@@ -56,22 +56,27 @@ extension ReplayTable {
         )
     }
 
-    /// Holds the given jobs that are ready or waiting and covered by a hold.
+    /// Holds those of the given jobs that a hold covers, and releases those that neither are held themselves nor covered
+    /// by a hold.
     ///
+    /// - Parameter states: the states of the jobs to look at.
     /// - Returns: the number of jobs that were changed.
-    static func hold(
-        _ ids: [Int64],
+    static func applyHolds(
+        to ids: [Int64],
+        in states: [ReplayState],
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Int {
         var count = 0
         for id in ids {
-            guard var row = try checkedRow(id, on: connection, ledger: &ledger),
-                row.state == .ready || row.state == .waiting
-            else {
+            guard var row = try checkedRow(id, on: connection, ledger: &ledger), states.contains(row.state) else {
                 continue
             }
-            if try hold(&row, on: connection, ledger: &ledger) { count += 1 }
+            let old = row.state
+            try updateState(of: &row, on: connection, ledger: ledger)
+            guard let verb = row.noteHold(after: old) else { continue }
+            try save(row, verb: verb, from: old, on: connection, ledger: &ledger)
+            count += 1
         }
         return count
     }
@@ -86,30 +91,9 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Bool {
         guard try isHeld(row, on: connection) else { return false }
         let old = row.state
-        row.state = .held
-        row.reason = .held
+        row.enter(.held, reason: .held)
         try save(row, verb: .hold, from: old, on: connection, ledger: &ledger)
         return true
-    }
-
-    /// Releases the given jobs that are held, but neither by themselves nor by another hold.
-    ///
-    /// - Returns: the number of jobs that were changed.
-    static func release(
-        _ ids: [Int64],
-        on connection: borrowing SQLiteConnection,
-        ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Int {
-        var count = 0
-        for id in ids {
-            guard var row = try checkedRow(id, on: connection, ledger: &ledger), row.state == .held else { continue }
-            try updateState(of: &row, on: connection, ledger: ledger)
-            guard row.state != .held else { continue }
-            row.reason = .released
-            try save(row, verb: .release, from: .held, on: connection, ledger: &ledger)
-            count += 1
-        }
-        return count
     }
 
     /// A hold on disk.

@@ -53,24 +53,28 @@ extension ReplayTable {
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
+    private enum FailureColumn: Int, SQLiteColumns { case number, startedAt, endedAt, code, message, details }
+
     static func failures(
         of id: Int64,
         at moment: ReplayMoment,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayFailure] {
-        let statement = try connection.statement(
-            "SELECT number, started_at, ended_at, code, message, details FROM attempt WHERE job = \(id) ORDER BY id")
         let sealing = connection.sealing
-        return try statement.rows { (row) throws(SQLiteError) in
-            let code = row.text(3)
-            var message = row.text(4)
+        return try connection.rows(
+            "SELECT number, started_at, ended_at, code, message, details FROM attempt WHERE job = \(id) ORDER BY id",
+            columns: FailureColumn.self
+        ) { (row) throws(SQLiteError) in
+            let code = row.text(FailureColumn.code)
+            var message = row.text(FailureColumn.message)
             if let sealing {
-                let opened = try sealing.opened(row.data(5), .failure, of: "\(id) \(code)")
+                let opened = try sealing.opened(row.data(FailureColumn.details), .failure, of: "\(id) \(code)")
                 message = opened.map { String(decoding: $0, as: UTF8.self) } ?? "•••"
             }
             return ReplayFailure(
-                number: Int(row.int64(0)), startedAt: moment.wall(of: row.time(1)).date,
-                endedAt: moment.wall(of: row.time(2)).date, code: code, message: message)
+                number: Int(row.int64(FailureColumn.number)),
+                startedAt: moment.date(of: row.time(FailureColumn.startedAt)),
+                endedAt: moment.date(of: row.time(FailureColumn.endedAt)), code: code, message: message)
         }
     }
 
@@ -155,7 +159,7 @@ extension ReplayFilter {
         }
         if let lane { condition.append(" AND lane = \(lane.name)") }
         if let enqueuedBefore {
-            condition.append(" AND enqueued_at < \(moment.time(ofWall: WallTime(enqueuedBefore)))")
+            condition.append(" AND enqueued_at < \(moment.time(of: enqueuedBefore))")
         }
         if identity == nil, !includesSignedOut { condition.append(" AND \(sql: ReplayTable.isSignedIn)") }
         return condition
@@ -209,15 +213,15 @@ extension ReplayJob {
         tags = details.tagNames
         metadata = details.metadataMembers
         kind = details.kind
-        enqueuedAt = moment.wall(of: row.time(Column.enqueuedAt)).date
+        enqueuedAt = moment.date(of: row.time(Column.enqueuedAt))
         transitionTime = row.time(Column.changedAt)
-        changedAt = moment.wall(of: transitionTime).date
-        runAt = moment.wall(of: row.time(Column.runAt)).date
-        expiresAt = row.optionalTime(Column.expiresAt).map { moment.wall(of: $0).date }
+        changedAt = moment.date(of: transitionTime)
+        runAt = moment.date(of: row.time(Column.runAt))
+        expiresAt = row.optionalTime(Column.expiresAt).map { moment.date(of: $0) }
         attempts = Int(row.int64(Column.attempts))
         attemptLimit = Int(row.int64(Column.attemptLimit))
-        sentAt = row.optionalTime(Column.sentAt).map { moment.wall(of: $0).date }
-        unknownSince = row.optionalTime(Column.unknownAt).map { moment.wall(of: $0).date }
+        sentAt = row.optionalTime(Column.sentAt).map { moment.date(of: $0) }
+        unknownSince = row.optionalTime(Column.unknownAt).map { moment.date(of: $0) }
         idempotencyKey = details.idempotencyKey
         status = row.optional(Column.status).map(Int.init)
         token = row.int64(Column.token)

@@ -39,7 +39,7 @@ extension ReplayTable {
         rules: KeyRules,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Addition? {
+    ) throws(SQLiteError) -> ReplayAddition? {
         if draft.policy.uniqueness == .keep { return .kept(other.id) }
         // A request that may have been sent is not changed: the server would take the change for a repetition.
         guard other.state != .running, !other.mayBeKnown, draft.history.unknownSince == nil else { return nil }
@@ -61,11 +61,8 @@ extension ReplayTable {
         rules: KeyRules,
         on connection: borrowing SQLiteConnection,
         ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Addition? {
-        guard draft.mayReplace(other, on: connection) else {
-            let reason = "job \(other.id) with its unique name has another ordering key, order or lane"
-            return .refused(ReplayError(.cannotMerge, "\(reason): use the same for both, or two unique names"))
-        }
+    ) throws(SQLiteError) -> ReplayAddition? {
+        guard draft.mayReplace(other, on: connection) else { return .refused(.cannotMerge(into: other.id)) }
         // A damaged job is in review now, and no longer has its name.
         guard let old = try checkedRequest(of: other, on: connection, ledger: &ledger) else { return nil }
         switch Result(catching: { () throws(ReplayError) in
@@ -103,8 +100,7 @@ extension ReplayTable {
         ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         var new = row
-        new.state = .done
-        new.reason = .replaced
+        new.enter(.done, reason: .replaced)
         try deleteAnswer(of: row.id, on: connection)
         try save(new, verb: .discard, from: row.state, on: connection, ledger: &ledger)
     }

@@ -5,6 +5,8 @@ import Foundation
 extension ReplayTable {
     /// An owner's row.
     struct Owner: Hashable, Sendable {
+        enum Column: Int, SQLiteColumns { case id, name, boot, process, program, startedAt, leaseUntil, isSuspended }
+
         var id: Int64
         var name: String
         var boot: String
@@ -66,34 +68,26 @@ extension ReplayTable {
     }
 
     static func owners(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Owner] {
-        let statement = try connection.statement(
-            "SELECT id, name, boot, process, program, started_at, lease_until, is_suspended FROM owner ORDER BY id")
-        return try statement.rows { row in
+        try connection.rows(
+            "SELECT id, name, boot, process, program, started_at, lease_until, is_suspended FROM owner ORDER BY id",
+            columns: Owner.Column.self
+        ) { row in
             Owner(
-                id: row.int64(0), name: row.text(1), boot: row.text(2),
-                process: Int32(truncatingIfNeeded: row.int64(3)), program: row.text(4), startedAt: row.time(5),
-                leaseUntil: row.time(6), isSuspended: row.int64(7) != 0)
+                id: row.int64(Owner.Column.id), name: row.text(Owner.Column.name), boot: row.text(Owner.Column.boot),
+                process: Int32(truncatingIfNeeded: row.int64(Owner.Column.process)),
+                program: row.text(Owner.Column.program), startedAt: row.time(Owner.Column.startedAt),
+                leaseUntil: row.time(Owner.Column.leaseUntil), isSuspended: row.int64(Owner.Column.isSuspended) != 0)
         }
     }
 
-    /// Removes an owner that shuts down normally, and gives its jobs back to the queue. The outcomes of jobs that were
-    /// sent count as unknown, except those with a recorded answer.
-    static func removeOwner(
-        _ owner: Int64,
-        answers: AnswerLog,
-        on connection: borrowing SQLiteConnection,
-        ledger: inout ReplayLedger
-    ) throws(SQLiteError) {
-        try removeDeadOwner(owner, jobsMayBeCause: false, answers: answers, on: connection, ledger: &ledger)
-    }
-
-    /// Removes a dead owner, and makes its jobs ready again.
+    /// Removes an owner that is dead or shuts down, and makes its jobs ready again. The outcomes of jobs that were sent
+    /// count as unknown, except those with a recorded answer.
     ///
     /// - Parameters:
     ///   - mayBeCause: whether one of its jobs may have caused its end.
     ///   - sent: the log of the sent jobs that must not be sent twice; `nil` for none.
     ///   - answers: the log of the answers whose outcomes were not written; `nil` for none.
-    static func removeDeadOwner(
+    static func removeOwner(
         _ owner: Int64,
         jobsMayBeCause mayBeCause: Bool,
         log sent: SentLog? = nil,

@@ -41,8 +41,7 @@ extension ReplayTable {
         for id in ids {
             guard var row = try indexedRow(id, in: [.waiting], on: connection, ledger: &ledger) else { continue }
             let old = row.state
-            row.state = .ready
-            row.reason = .online
+            row.enter(.ready, reason: .online)
             row.runAt = ledger.now
             try save(row, verb: .retry, from: old, on: connection, ledger: &ledger)
         }
@@ -101,12 +100,16 @@ extension ReplayTable {
 
     // MARK: The record of the time
 
+    private enum ClockColumn: Int, SQLiteColumns { case boot, zero, uptime, wall, doubt, since }
+
     package static func queueClock(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueClock? {
-        let statement = try connection.statement("SELECT boot, zero, uptime, wall, doubt, since FROM clock")
+        let statement = try connection.statement(
+            "SELECT boot, zero, uptime, wall, doubt, since FROM clock", columns: ClockColumn.self)
         guard try statement.step() else { return nil }
         return QueueClock(
-            boot: statement.text(0), timeAtBoot: statement.time(1), uptime: statement.time(2),
-            wall: statement.time(3), unconfirmedOffTime: statement.int64(4), inStepSince: statement.time(5))
+            boot: statement.text(ClockColumn.boot), timeAtBoot: statement.time(ClockColumn.zero),
+            uptime: statement.time(ClockColumn.uptime), wall: statement.time(ClockColumn.wall),
+            unconfirmedOffTime: statement.int64(ClockColumn.doubt), inStepSince: statement.time(ClockColumn.since))
     }
 
     static func save(

@@ -94,7 +94,8 @@ extension JobPage {
         var refusals: [JobRefusal] = []
         for action in ReplayAction.allCases where !action.allowedStates.contains(job.state) {
             guard let error = ReplayEffect.wrongState(job.state).error(of: action, on: job.id) else { continue }
-            refusals.append(try JobRefusal((job.id, error), of: action, queue: queue, options: options))
+            let refusal = ReplayRefusal(id: job.id, error: error)
+            refusals.append(try JobRefusal(refusal, of: action, queue: queue, options: options))
         }
         return refusals
     }

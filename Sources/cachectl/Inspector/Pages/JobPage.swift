@@ -87,25 +87,24 @@ struct JobPage {
     }
 
     /// The states, in the order of a job that is sent, and then the others.
-    private static let diagram: [(ReplayState, String, String)] = [
-        (.waiting, "waits for its time", "at its time, or by retry: ready"),
-        (.held, "held itself, or with its key, identity or lane", "by release: ready or waiting"),
-        (.ready, "can be sent", "when it is claimed: running"),
-        (.running, "being sent", "done; after a failure waiting, dead or needsReview"),
-        (.done, "sent, or discarded", ""),
-        (.dead, "failed or expired", "by redrive: ready"),
-        (.needsReview, "may have been processed", "by redrive: ready; by discard: done"),
-    ]
-
     private static func steps(at current: ReplayState) -> [Step] {
-        diagram.map { state, meaning, next in
+        func step(_ state: ReplayState, _ meaning: String, next: String = "") -> Step {
             Step(name: state.description, meaning: meaning, next: next, isCurrent: state == current)
         }
+        return [
+            step(.waiting, "waits for its time", next: "at its time, or by retry: ready"),
+            step(.held, "held itself, or with its key, identity or lane", next: "by release: ready or waiting"),
+            step(.ready, "can be sent", next: "when it is claimed: running"),
+            step(.running, "being sent", next: "done; after a failure waiting, dead or needsReview"),
+            step(.done, "sent, or discarded"),
+            step(.dead, "failed or expired", next: "by redrive: ready"),
+            step(.needsReview, "may have been processed", next: "by redrive: ready; by discard: done"),
+        ]
     }
 
     private static func timers(of job: ReplayJob, now: Date) -> [Fact] {
         let isUnsent = [.ready, .waiting, .held].contains(job.state)
-        let times: [(String, Date?)] = [
+        let times: [(name: String, time: Date?)] = [
             (job.attempts > 0 ? "retry at" : "sent at", job.state == .waiting ? job.runAt : nil),
             ("expires at", isUnsent ? job.expiresAt : nil),
         ]

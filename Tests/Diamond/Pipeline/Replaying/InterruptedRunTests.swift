@@ -150,7 +150,7 @@ import Testing
         // As though its process had died.
         let owner = try #require(queue.owner.id)
         try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: true, on: connection, ledger: &ledger)
+            try ReplayTable.removeOwner(owner, jobsMayBeCause: true, on: connection, ledger: &ledger)
         }
         #expect(try queue.jobs().map(\.state) == [.ready])
         connection.cancel()

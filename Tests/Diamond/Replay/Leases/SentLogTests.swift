@@ -114,7 +114,7 @@ import Testing
     private func bury(_ owner: Int64, in queue: ReplayQueue) async throws {
         let sent = SentLog(temporary.store.sentPath)
         try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: true, log: sent, on: connection, ledger: &ledger)
+            try ReplayTable.removeOwner(owner, jobsMayBeCause: true, log: sent, on: connection, ledger: &ledger)
         }
     }
 
@@ -159,10 +159,14 @@ import Testing
     }
 
     private func row(_ id: Int64 = 1, token: Int64 = 1) -> ReplayRow {
-        ReplayRow(
-            id: id, method: "POST", identity: nil, orderingKey: nil, isStrict: false, lane: "default",
-            isIdempotent: false, keyLifetime: nil, expiresAt: nil, attemptLimit: 20, uniqueKey: nil, digest: id * 7,
-            state: .running, reason: .claimed, isHead: true, isHeld: false, runAt: 0, attempts: 0, token: token)
+        var row = ReplayRow(id: id)
+        row.method = "POST"
+        row.digest = id * 7
+        row.state = .running
+        row.reason = .claimed
+        row.isHead = true
+        row.token = token
+        return row
     }
 
     @Test func `a process recognizes its newest sent jobs, however many it has sent`() throws {

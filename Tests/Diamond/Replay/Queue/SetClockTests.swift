@@ -230,7 +230,7 @@ import Testing
             let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
             try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
                 _ = try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, ledger: &ledger)
-                try ReplayTable.removeDeadOwner(owner, jobsMayBeCause: true, on: connection, ledger: &ledger)
+                try ReplayTable.removeOwner(owner, jobsMayBeCause: true, on: connection, ledger: &ledger)
             }
             machine.set(number == 1 ? jump : .zero)
             machine.pass(.seconds(60))

@@ -277,7 +277,7 @@ import Testing
         #expect(OwnerLock.isFree(owner.name, in: queue.store.ownersDirectory))
         let states = try newer.withLock { $0 }?.write { (connection) throws(SQLiteError) in
             var ledger = ReplayLedger(now: QueueTime(correct: clock.now()), uptime: clock.uptime())
-            try ReplayTable.removeDeadOwner(owner.id, jobsMayBeCause: true, on: connection, ledger: &ledger)
+            try ReplayTable.removeOwner(owner.id, jobsMayBeCause: true, on: connection, ledger: &ledger)
             return try [1, 2].map { (id) throws(SQLiteError) in
                 try ReplayTable.job(id, at: ledger.moment, on: connection)?.state
             }

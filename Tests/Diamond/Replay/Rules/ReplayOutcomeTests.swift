@@ -37,13 +37,22 @@ import Testing
         static let now: QueueTime = 1_767_225_600_000
 
         var row: ReplayRow {
-            ReplayRow(
-                id: 1, method: method, identity: isNobodys ? nil : "anna", orderingKey: nil, isStrict: false,
-                lane: "default",
-                isIdempotent: isIdempotent,
-                keyLifetime: keyLifetime, expiresAt: nil, attemptLimit: 20, state: .running, reason: .claimed,
-                isHead: true, isHeld: false, runAt: Self.now, attempts: attempts, token: 1, owner: 1,
-                sentAt: Self.now - 10, unknownSince: unknownSince, status: nil)
+            var row = ReplayRow(id: 1)
+            row.method = method
+            row.identity = isNobodys ? nil : "anna"
+            row.isIdempotent = isIdempotent
+            row.keyLifetime = keyLifetime
+            row.attemptLimit = 20
+            row.state = .running
+            row.reason = .claimed
+            row.isHead = true
+            row.runAt = Self.now
+            row.attempts = attempts
+            row.token = 1
+            row.owner = 1
+            row.sentAt = Self.now - 10
+            row.unknownSince = unknownSince
+            return row
         }
     }
 

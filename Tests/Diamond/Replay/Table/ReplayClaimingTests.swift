@@ -16,7 +16,9 @@ import Testing
     private func claimAll() throws -> [Int64] { try fixture.claim(100, by: owner).map(\.id) }
 
     private func key(_ key: String, _ order: ReplayPolicy.Order = .ordered, priority: Int = 0) -> ReplayPolicy {
-        ReplayPolicy(.durable, orderingKey: key, order: order, priority: priority)
+        var policy = ReplayPolicy(.durable, orderingKey: key, order: order)
+        policy.priority = priority
+        return policy
     }
 
     @Test func `a redriven job has its whole time until expiry again`() throws {
@@ -54,7 +56,7 @@ import Testing
     @Test func `a failed job that cannot be decoded waits once, and is dead afterwards`() throws {
         let fixture = try ReplayQueueFixture()
         let (owner, id) = (
-            try fixture.owner(lease: .max / 4), try fixture.add("PUT", ReplayPolicy(.durable, attempts: 2))
+            try fixture.owner(lease: .max / 4), try fixture.add("PUT", .with(attempts: 2))
         )
         let unreadable = ReplayOutcome.failed(.undecodable, code: "undecodable", message: "version 9")
         let steps: [(ReplayOutcome, ReplayState)] = [
@@ -130,8 +132,8 @@ import Testing
     @Test func `jobs are claimed in the order in which they were added, the urgent ones first`() throws {
         let first = try fixture.add()
         let second = try fixture.add()
-        let urgent = try fixture.add("POST", ReplayPolicy(.durable, priority: 1))
-        let idle = try fixture.add("POST", ReplayPolicy(.durable, priority: -1))
+        let urgent = try fixture.add("POST", .with(priority: 1))
+        let idle = try fixture.add("POST", .with(priority: -1))
         #expect(try claimAll() == [urgent, first, second, idle])
         #expect(try claimAll().isEmpty)
     }
@@ -209,7 +211,8 @@ import Testing
     }
 
     @Test func `an expired job is dead, or needs review if it may have been sent`() throws {
-        let policy = ReplayPolicy(.durable, attempts: 100, expiry: .seconds(60))
+        var policy = ReplayPolicy.with(attempts: 100)
+        policy.expiry = .seconds(60)
         let id = try fixture.add("POST", policy)
         let open = try fixture.add("POST", policy)
         let jobs = try fixture.claim(2, by: owner)
@@ -225,7 +228,7 @@ import Testing
     @Test func `jobs of an identity are claimed only where it is signed in`() throws {
         let nobody = try fixture.add()
         let anna = try fixture.add(identity: "anna")
-        let bert = try fixture.add("POST", ReplayPolicy(.durable, priority: 1), identity: "bert")
+        let bert = try fixture.add("POST", .with(priority: 1), identity: "bert")
         #expect(try fixture.claim(9, by: owner, of: .only(["anna"])).map(\.id) == [nobody, anna])
         #expect(try fixture.claim(9, by: owner, of: .only([])).isEmpty)
         #expect(try fixture.claim(9, by: owner, of: .only(["bert", "anna"])).map(\.id) == [bert])
@@ -306,7 +309,7 @@ import Testing
         #expect(try fixture.finish(job, .unsent) == nil)
         try hold(false)
         _ = try fixture.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.release(jobs, on: connection, ledger: &ledger)
+            try ReplayTable.applyHolds(to: jobs, in: [.held], on: connection, ledger: &ledger)
         }
         let again = try fixture.claim(by: owner)[0]
         #expect(again.id == job.id)

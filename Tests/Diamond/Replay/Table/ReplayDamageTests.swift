@@ -130,7 +130,7 @@ import Testing
         try fixture.apply(.hold, to: id)
         try damage("UPDATE job SET is_held = 0")
         let count = try fixture.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.release([id], on: connection, ledger: &ledger)
+            try ReplayTable.applyHolds(to: [id], in: [.held], on: connection, ledger: &ledger)
         }
         #expect(count == 0)
         #expect(try isInReview(id))
