@@ -21,6 +21,4 @@ public struct ReplayRetention: Hashable, Sendable {
 
     /// Creates the default retention.
     public init() {}
-
-    func limit(of state: ReplayState) -> Limit { state == .done ? done : dead }
 }

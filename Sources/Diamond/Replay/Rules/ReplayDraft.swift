@@ -26,10 +26,6 @@ public struct ReplayDraft: Hashable, Sendable {
     let idempotencyKey: String?
     /// The reason why the job itself is held from the start; `nil` if it is not held.
     var heldReason: ReplayReason? { !policy.awaits.isEmpty ? .awaitingID : isHeld ? .held : nil }
-    /// The name of the typed call.
-    var kind: String? { policy.kind }
-    /// The JSON of the typed call; `nil` if it is not stored.
-    var call: String? { policy.call }
     /// Whether the answer to the job, or its failure, is stored until it is consumed.
     public var storesAnswer: Bool { policy.storesAnswer }
     /// The local ids of objects whose ids the request needs. The job is held until they are known.

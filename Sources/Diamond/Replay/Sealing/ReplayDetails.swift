@@ -28,8 +28,8 @@ public struct ReplayDetails: Codable, Hashable, Sendable {
         // Most requests have neither tags nor metadata.
         tags = draft.tags.isEmpty ? "[]" : ReplayTable.text(.array(draft.tags.map { .string($0) }))
         metadata = draft.policy.metadata.isEmpty ? "{}" : ReplayTable.text(.object(draft.policy.metadata))
-        kind = draft.kind
-        call = draft.call
+        kind = draft.policy.kind
+        call = draft.policy.call
         idempotencyKey = draft.idempotencyKey
     }
 

@@ -3,16 +3,22 @@ import Foundation
 
 /// Reading jobs, holds and answers.
 extension SQLiteReplayStorage {
-    func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
+    /// Reads with the current moment.
+    private func read<Value>(
+        _ body: (ReplayMoment, borrowing SQLiteConnection) throws(SQLiteError) -> Value
+    ) throws(ReplayError) -> Value {
         let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, at: moment, on: connection) }
+        return try read { (connection) throws(SQLiteError) in try body(moment, connection) }
+    }
+
+    func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
+        try read { (moment, connection) throws(SQLiteError) in try ReplayTable.job(id, at: moment, on: connection) }
     }
 
     func jobs(
         _ filter: ReplayFilter, after id: ReplayJob.ID, limit: Int
     ) throws(ReplayError) -> [ReplayJob] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             try ReplayTable.jobs(filter, after: id, limit: limit, at: moment, on: connection)
         }
     }
@@ -20,8 +26,7 @@ extension SQLiteReplayStorage {
     func ids(
         _ filter: ReplayFilter, after id: ReplayJob.ID, limit: Int
     ) throws(ReplayError) -> [ReplayJob.ID] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             try ReplayTable.ids(filter, after: id, limit: limit, at: moment, on: connection)
         }
     }
@@ -31,8 +36,7 @@ extension SQLiteReplayStorage {
     }
 
     func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             try ReplayTable.count(filter, at: moment, on: connection)
         }
     }
@@ -56,16 +60,17 @@ extension SQLiteReplayStorage {
     }
 
     func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             try ReplayTable.failures(of: id, at: moment, on: connection)
         }
     }
 
     func holds() throws(ReplayError) -> [ReplayQueue.ActiveHold] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
-            .map { ReplayQueue.ActiveHold(hold: $0.hold, reason: $0.reason, since: moment.date(of: $0.since)) }
+        try read { (moment, connection) throws(SQLiteError) in
+            try ReplayTable.holds(on: connection).map {
+                ReplayQueue.ActiveHold(hold: $0.hold, reason: $0.reason, since: moment.date(of: $0.since))
+            }
+        }
     }
 
     func history(since date: Date) throws(ReplayError) -> [ReplayQueue.HourlyCount] {
@@ -81,8 +86,7 @@ extension SQLiteReplayStorage {
     func keys(
         limit: Int, onlyBlocked: Bool, includesSignedOut: Bool
     ) throws(ReplayError) -> [ReplayQueue.OrderingKey] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             var keys: [ReplayQueue.OrderingKey] = []
             let heads = try ReplayTable.keyHeads(
                 limit: limit, onlyBlocked: onlyBlocked, includesSignedOut: includesSignedOut, on: connection)
@@ -95,15 +99,13 @@ extension SQLiteReplayStorage {
     }
 
     func changed(since time: QueueTime) throws(ReplayError) -> [ReplayJob] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             try ReplayTable.changed(since: time, at: moment, on: connection)
         }
     }
 
     func waiting(limit: Int, of identities: ReplaySelection.Identities) throws(ReplayError) -> [ReplayJob] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             try ReplayTable.waiting(limit: limit, of: identities, at: moment, on: connection)
         }
     }
@@ -120,8 +122,7 @@ extension SQLiteReplayStorage {
     func jobsStoringAnswers(
         among ids: Set<ReplayJob.ID>?
     ) throws(ReplayError) -> [(job: ReplayJob, isConsumed: Bool)] {
-        let moment = try moment()
-        return try read { (connection) throws(SQLiteError) in
+        try read { (moment, connection) throws(SQLiteError) in
             guard let ids else { return try ReplayTable.jobsStoringAnswers(at: moment, on: connection) }
             var jobs: [(job: ReplayJob, isConsumed: Bool)] = []
             for id in ids { jobs += try ReplayTable.jobsStoringAnswers(id, at: moment, on: connection) }

@@ -24,12 +24,7 @@ extension ReplayTable {
         /// Running jobs without an owner.
         package var owners = 0
 
-        package init(census: Int = 0, heads: Int = 0, payloads: Int = 0, owners: Int = 0) {
-            self.census = census
-            self.heads = heads
-            self.payloads = payloads
-            self.owners = owners
-        }
+        package init() {}
     }
 
     /// The time, in milliseconds, for which a job could have been sent before it counts as unsent. A replayer looks at
@@ -85,29 +80,29 @@ extension ReplayTable {
     package static func inconsistencies(
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Inconsistencies {
-        let census = try connection.integer(
+        var found = Inconsistencies()
+        found.census = try connection.count(
             """
             SELECT count(*) FROM census
             WHERE count <> (SELECT count(*) FROM job WHERE job.state = census.state)
             """
         )
-        let payloads = try connection.integer(
+        found.heads = try wrongHeads(on: connection)
+        found.payloads = try connection.count(
             """
             SELECT count(*) FROM job WHERE state <> 4 AND NOT EXISTS (SELECT 1 FROM payload WHERE payload.job = job.id)
             """
         )
-        let owners = try connection.integer(
+        found.owners = try connection.count(
             "SELECT count(*) FROM job WHERE state = 2 AND (owner IS NULL OR owner NOT IN (SELECT id FROM owner))")
-        return Inconsistencies(
-            census: Int(census), heads: Int(try wrongHeads(on: connection)), payloads: Int(payloads),
-            owners: Int(owners))
+        return found
     }
 
     /// Returns the number of wrong heads: ordering keys whose head is neither the running job nor, if none runs, the
     /// first one; unfinished jobs without an ordering key that are not marked as heads; and marked jobs that are done,
     /// or that are dead or in review without strict order.
-    private static func wrongHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
-        try connection.integer(
+    private static func wrongHeads(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        try connection.count(
             """
             SELECT (
                 SELECT count(*) FROM (

@@ -17,10 +17,12 @@ extension ReplayTable {
         try deleteOldestHours(on: connection)
         let counts = try stateCounts(on: connection)
         for state in [ReplayState.done, .dead] {
-            let limit = retention.limit(of: state)
+            let limit = state == .done ? retention.done : retention.dead
             var count = state == .dead ? try deadCount(on: connection) : counts[state] ?? 0
             // The recorded number may be damaged, and no job must be deleted for that.
-            if state == .done, count > limit.count { count = try doneCount(on: connection) }
+            if state == .done, count > limit.count {
+                count = try connection.count("SELECT count(*) FROM job WHERE state = 4")
+            }
             let surplus = max(0, count - limit.count)
             let old = try ended(state, before: ledger.now - limit.age, on: connection)
             let oldest = surplus > old.count ? try ended(state, before: .max, atMost: surplus, on: connection) : old
@@ -56,15 +58,9 @@ extension ReplayTable {
         )
     }
 
-    private static func doneCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
-        Int(try connection.integer("SELECT count(*) FROM job WHERE state = 4"))
-    }
-
     /// Returns the number of dead jobs that may be deleted. Jobs that must stay do not count towards the limit.
     private static func deadCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
-        Int(
-            try connection.integer(
-                "SELECT count(*) FROM job WHERE state = 5 AND (is_strict = 0 OR ordering_key IS NULL)"))
+        try connection.count("SELECT count(*) FROM job WHERE state = 5 AND (is_strict = 0 OR ordering_key IS NULL)")
     }
 
     // Excludes dead jobs in strict order, which block later jobs until a person has decided. Also excludes jobs whose
