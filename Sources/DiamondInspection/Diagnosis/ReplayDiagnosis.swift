@@ -151,7 +151,7 @@ extension ReplayDiagnosis {
 extension ReplayTable.Inconsistencies {
     fileprivate var problems: [CacheDiagnosis.Problem] {
         func problem(_ count: Int, _ what: String, remedy: String) -> CacheDiagnosis.Problem? {
-            count > 0 ? .init(what: "the queue has \(what): \(count)", remedy: remedy) : nil
+            count > 0 ? CacheDiagnosis.Problem(what: "the queue has \(what): \(count)", remedy: remedy) : nil
         }
         return [
             problem(census, "states with a wrong number of jobs", remedy: Self.move),

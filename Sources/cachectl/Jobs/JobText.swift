@@ -15,8 +15,8 @@ struct JobText {
     var lines: [String] { facts.map { "\($0.padding(toLength: 12, withPad: " ", startingAt: 0))\($1)" } + written }
 
     /// The properties of the job, with their names.
-    var facts: [(name: String, value: String)] {
-        let rare: [(name: String, value: String?)] = [
+    var facts: [(String, String)] {
+        let rare: [(String, String?)] = [
             ("waits for", awaited.isEmpty ? nil : awaited.map(\.description).joined(separator: "; ")),
             ("identity", job.identity), ("key", key), ("priority", job.priority == 0 ? nil : String(job.priority)),
             ("lane", job.lane == Lane.default.name ? nil : job.lane), ("unique", request?.replay.unique),
@@ -25,12 +25,12 @@ struct JobText {
             ("invalidates", invalidates),
             ("metadata", job.metadata.isEmpty ? nil : Output.text(of: job.metadata)),
         ]
-        let times: [(name: String, time: Date?)] = [
+        let times: [(String, Date?)] = [
             ("added", job.enqueuedAt), ("changed", job.changedAt), ("not before", job.runAt),
             ("expires", job.expiresAt),
             ("sent", job.sentAt), ("unknown", job.unknownSince),
         ]
-        let answers: [(name: String, value: String?)] = [
+        let answers: [(String, String?)] = [
             ("attempts", "\(job.attempts) of \(job.attemptLimit)"), ("answer", job.status.map(String.init)),
             ("sent as", job.idempotencyKey),
         ]
