@@ -1,5 +1,6 @@
 #if Tools
 import ArgumentParser
+import Diamond
 
 /// The store or the server of a command, the keys that seal the store, and the format of the output.
 ///
@@ -52,5 +53,30 @@ extension ArgumentHelp {
         valueName: "FILE")
     static let keyIDs = ArgumentHelp(
         "The name of the key, if it has one. Repeat it for older keys, in the same order.", valueName: "ID")
+}
+
+/// The queue of a command, and the keys that seal it.
+typealias QueueOptions = PlaceOptions<QueueServer>
+
+extension QueueOptions {
+    /// Opens the queue.
+    ///
+    /// - Parameter create: Whether a missing queue is created, and one in clear sealed. Otherwise throws if there is
+    ///   none.
+    func openQueue(create: Bool = false) async throws -> ReplayQueue {
+        try await chosenPlace().queue(sealing.seal(), create: create)
+    }
+
+    /// Opens the queue. Returns `nil` if the store or the server exists and has no queue, and throws if there is no
+    /// store.
+    func findQueue() async throws -> ReplayQueue? {
+        do {
+            return try await openQueue()
+        } catch let error as ReplayError {
+            let isThere = try chosenPlace().store?.isThere ?? true
+            guard error.code == .noStore, isThere else { throw error }
+            return nil
+        }
+    }
 }
 #endif

@@ -2,6 +2,7 @@
 import Diamond
 import Foundation
 import HTTPTypes
+import NIOCore
 import NIOHTTP1
 
 /// A failure that the proxy answers itself, with a body in `application/problem+json` (RFC 9457).
@@ -89,5 +90,35 @@ struct ProxyProblem: Error {
             status: status, headers: headers, body: Data((Output.text(of: body) + "\n").utf8), source: .generated)
     }
 
+}
+
+/// An error in reading a request, and what is known of the request.
+struct RequestFailure: Error {
+    let cause: any Error
+    /// The method; empty if it is unknown.
+    let method: String
+    /// The head; `nil` if it could not be read.
+    let head: HTTPRequestHead?
+
+    init(_ error: any Error, method: String = "", head: HTTPRequestHead? = nil) {
+        let known = error as? RequestFailure
+        cause = known?.cause ?? error
+        self.head = head ?? known?.head
+        self.method = head?.method.rawValue ?? known?.method ?? method
+    }
+
+    /// The problem that answers the request; `nil` for an error of the connection.
+    var problem: ProxyProblem? { ProxyProblem(reading: cause) }
+
+    /// Whether the answer has no body.
+    var isForHead: Bool { method == "HEAD" }
+}
+
+extension Failure {
+    /// Returns the system's words for a failed call of SwiftNIO; the text of another error.
+    static func text(of error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode)).lowercased()
+    }
 }
 #endif

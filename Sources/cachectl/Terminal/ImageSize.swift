@@ -1,5 +1,7 @@
 #if Tools
+import Diamond
 import Foundation
+import HTTPTypes
 
 /// The format and the size in pixels of an image, as its first bytes declare them: PNG, GIF, JPEG or WebP.
 struct ImageSize {
@@ -72,6 +74,13 @@ struct ImageSize {
             offset += marker == 0xFF ? 1 : 2 + number(offset + 2..<offset + 4)
         }
         return false
+    }
+}
+
+extension Masking {
+    /// Masks a body for people. An image stays as it is: nothing in it has a name.
+    static func shown(_ body: Data, headers: HTTPFields) -> Data {
+        ImageSize(body) == nil ? self.body(body, headers: headers) : body
     }
 }
 #endif

@@ -1,4 +1,6 @@
 #if Tools
+import Crypto
+import Diamond
 import Foundation
 
 /// The names and values of a query or a form (`application/x-www-form-urlencoded`), in their order.
@@ -42,5 +44,12 @@ extension FormFields {
     private static func encoded(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
+}
+
+/// A short text for what a page has shown. A form sends it back, so that its action can refuse what was changed since.
+enum Fingerprint {
+    static func text(of text: String) -> String { Hex.text(of: SHA256.hash(data: Data(text.utf8))) }
+
+    static func text(of jobs: [ReplayJob.ID]) -> String { text(of: jobs.map(String.init).joined(separator: ",")) }
 }
 #endif
