@@ -182,15 +182,15 @@ extension UInt8 {
 /// The content types that curl sends for a part without one, by the filename's extension (`Curl_mime_contenttype` in
 /// its `mime.c`).
 enum CurlMediaType {
-    private static let known = [
-        (".gif", "image/gif"), (".jpg", "image/jpeg"), (".jpeg", "image/jpeg"), (".png", "image/png"),
-        (".svg", "image/svg+xml"), (".txt", "text/plain"), (".htm", "text/html"), (".html", "text/html"),
-        (".pdf", "application/pdf"), (".xml", "application/xml"),
+    private static let known: KeyValuePairs = [
+        ".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
+        ".svg": "image/svg+xml", ".txt": "text/plain", ".htm": "text/html", ".html": "text/html",
+        ".pdf": "application/pdf", ".xml": "application/xml",
     ]
 
     static func guess(_ filename: String) -> String? {
         let name = filename.lowercased()
-        return known.first { name.hasSuffix($0.0) }?.1
+        return known.first { name.hasSuffix($0.key) }?.value
     }
 
     /// Returns the content type of a part that is a file.

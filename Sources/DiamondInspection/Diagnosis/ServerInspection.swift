@@ -9,6 +9,9 @@ package protocol CacheInspecting: Sendable {
     var findings: [CacheFinding] { get }
     /// The number of sealed entries compared only with their checksums, because no key here opens them.
     var locked: Int { get }
+
+    /// Repairs the findings.
+    func repair() async throws(CacheError) -> [CacheRepair]
 }
 
 extension CacheInspection: CacheInspecting {}
@@ -19,6 +22,7 @@ package struct ServerInspection: CacheInspecting {
     package private(set) var bodyBytes: Int64 = 0
     package private(set) var findings: [CacheFinding] = []
     package private(set) var locked = 0
+    private let cache: Cache
 
     /// Reads the entries. Changes nothing.
     ///
@@ -26,6 +30,7 @@ package struct ServerInspection: CacheInspecting {
     ///   - cache: the cache of a server.
     ///   - progress: receives the number of entries read, after each one.
     package init(of cache: Cache, progress: (_ count: Int) -> Void = { _ in }) throws(CacheError) {
+        self.cache = cache
         try cache.inspectRecords { record in
             let listing = record.listing
             entries += 1
@@ -38,7 +43,7 @@ package struct ServerInspection: CacheInspecting {
     }
 
     /// Erases the damaged entries.
-    package func repair(_ cache: Cache) async throws(CacheError) -> [CacheRepair] {
+    package func repair() async throws(CacheError) -> [CacheRepair] {
         var repairs: [CacheRepair] = []
         for finding in findings {
             let isDropped = if let key = finding.key { try await cache.purge(.key(key)) > 0 } else { false }

@@ -28,7 +28,7 @@ struct ArchivedExchange {
             "status": response.status, "statusText": "",
             "httpVersion": "HTTP/1.1", "cookies": [String](),
             "headers": headers.map { field in
-                ArchivedPair(name: field.name.rawName, value: isMasked ? SecretNames.masked(field) : field.value)
+                NamedValue(name: field.name.rawName, value: isMasked ? SecretNames.masked(field) : field.value)
             },
             "content": content(type: headers[.contentType] ?? ""), "redirectURL": redirect(in: headers),
             "headersSize": -1, "bodySize": -1,
@@ -50,14 +50,18 @@ struct ArchivedExchange {
     }
 }
 
-/// A name and a value in an archive.
-struct ArchivedPair: Codable {
+/// A name and a value in an archive or on a page.
+struct NamedValue: Codable {
     static let mask = "•••"
 
     var name: String
     var value: String
 
     var isMasked: Bool { value.contains(Self.mask) }
+
+    static func all(_ pairs: KeyValuePairs<String, String>) -> [NamedValue] {
+        pairs.map { NamedValue(name: $0.key, value: $0.value) }
+    }
 }
 
 /// The request of an entry, as its canonical form has it: with the fields and the body that select the response.
@@ -65,7 +69,7 @@ struct ArchivedRequest {
     let method: String
     let url: String
     private(set) var identity: String?
-    private(set) var headers: [ArchivedPair] = []
+    private(set) var headers: [NamedValue] = []
     private(set) var type: String?
     private(set) var bodies: [String] = []
 
@@ -83,42 +87,42 @@ struct ArchivedRequest {
         switch words[0] {
         case "identity": identity = words[1].removingPercentEncoding
         case "header": add(content[0], content.last)
-        case "secret-header": add(content[0], ArchivedPair.mask)
+        case "secret-header": add(content[0], NamedValue.mask)
         case "credential" where content[0] == "header":
-            add(String(content.last?.prefix { $0 != " " } ?? ""), ArchivedPair.mask)
+            add(String(content.last?.prefix { $0 != " " } ?? ""), NamedValue.mask)
         case "vary" where content.count == 2 && !headers.contains { $0.name == content[0] }:
             let isSecret = HTTPField.Name(content[0]).map { KeyRules().isCredential($0) } ?? true
-            add(content[0], isSecret ? ArchivedPair.mask : content[1].removingPercentEncoding)
+            add(content[0], isSecret ? NamedValue.mask : content[1].removingPercentEncoding)
         case "type": type = words[1]
         case "json", "field": bodies.append(words[1])
-        case "secret-json": bodies.append(ArchivedPair.mask)
-        case "secret-field": bodies.append("\(content[0])=\(ArchivedPair.mask)")
+        case "secret-json": bodies.append(NamedValue.mask)
+        case "secret-field": bodies.append("\(content[0])=\(NamedValue.mask)")
         default: break
         }
     }
 
     private mutating func add(_ name: String, _ value: String?) {
-        headers.append(ArchivedPair(name: name, value: value ?? ""))
+        headers.append(NamedValue(name: name, value: value ?? ""))
     }
 
     var form: JSONObject {
         // A mask is no character of a URL.
-        let mask = ArchivedPair.mask.addingPercentEncoding(withAllowedCharacters: []) ?? ""
+        let mask = NamedValue.mask.addingPercentEncoding(withAllowedCharacters: []) ?? ""
         let body = bodies.joined(separator: "&")
         let post: JSONObject? = type.map { ["mimeType": $0, "params": [String](), "text": body] }
         return [
-            "method": method, "url": url.replacing(ArchivedPair.mask, with: mask), "httpVersion": "HTTP/1.1",
+            "method": method, "url": url.replacing(NamedValue.mask, with: mask), "httpVersion": "HTTP/1.1",
             "cookies": [String](), "headers": headers, "queryString": query, "postData": post, "headersSize": -1,
             "bodySize": post == nil ? 0 : body.utf8.count,
         ]
     }
 
-    private var query: [ArchivedPair] {
+    private var query: [NamedValue] {
         guard let mark = url.firstIndex(of: "?") else { return [] }
         return url[mark...].dropFirst().split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let texts = parts.map { $0.removingPercentEncoding ?? $0 }
-            return ArchivedPair(name: texts[0], value: texts.count > 1 ? texts[1] : "")
+            return NamedValue(name: texts[0], value: texts.count > 1 ? texts[1] : "")
         }
     }
 }

@@ -20,7 +20,7 @@ struct ImportedExchange: Decodable {
         var method: String?
         var url: String?
         var status: Int?
-        var headers: [ArchivedPair]?
+        var headers: [NamedValue]?
         var postData: Content?
         var content: Content?
     }
@@ -43,7 +43,7 @@ struct ImportedExchange: Decodable {
     /// The request to store; `nil` if a part is masked or missing, or it is not safe.
     var storableRequest: Request? {
         guard let url = request.url, let method = request.method.flatMap({ HTTPRequest.Method($0) }),
-            [.get, .query].contains(method), !url.contains(ArchivedPair.mask), !url.contains("%E2%80%A2")
+            [.get, .query].contains(method), !url.contains(NamedValue.mask), !url.contains("%E2%80%A2")
         else { return nil }
         var stored = Request(url, method: method)
         for pair in request.headers ?? [] {
@@ -53,7 +53,7 @@ struct ImportedExchange: Decodable {
             stored.headers.append(HTTPField(name: field, value: pair.value))
         }
         if let body = request.postData?.text {
-            guard !body.contains(ArchivedPair.mask) else { return nil }
+            guard !body.contains(NamedValue.mask) else { return nil }
             stored.body = .bytes(Data(body.utf8), contentType: stored.headers[.contentType])
         }
         stored.identity = identity
@@ -88,7 +88,7 @@ struct ImportedExchange: Decodable {
             return content?.size == 0 || [204, 205, 304].contains(status) ? Data() : nil
         }
         guard content?.encoding != "base64" else { return Data(base64Encoded: text) }
-        guard !text.contains(ArchivedPair.mask) else { return nil }
+        guard !text.contains(NamedValue.mask) else { return nil }
         let parts = (type ?? "").lowercased().split(separator: "charset=", maxSplits: 1)
         let name = parts.count == 2 ? parts[1].prefix { $0 != ";" }.filter { !" \"".contains($0) } : "utf-8"
         // The text of an archive is decoded. In ASCII, all charsets of the web but UTF-16 are the same.

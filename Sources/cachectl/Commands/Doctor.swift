@@ -19,23 +19,13 @@ struct Doctor: AsyncParsableCommand {
             """
     )
 
-    @Option(help: .store, completion: .directory)
-    var store: String?
-
-    @Option(help: .app)
-    var app: String?
-
-    @Flag(help: .json)
-    var json = false
+    @OptionGroup var options: StoreChoiceOptions
 
     @OptionGroup var cacheServer: ServerOption<CacheServer>
     @OptionGroup var queueServer: QueueServerOption
 
-    private var place: StoreChoice { StoreChoice(store: store, app: app) }
-
-    func validate() throws { try place.check() }
-
     func run() async throws {
+        let place = options.place
         let places = try Place.examined(
             cache: cacheServer.place(besides: place), queue: queueServer.place(besides: place), store: place)
         var diagnosis = places.cache?.store.map { CacheDiagnosis(of: $0) }
@@ -49,8 +39,8 @@ struct Doctor: AsyncParsableCommand {
         var servers: [ServerHealth] = []
         if let url = places.cache?.server { servers.append(try ServerHealth(ofCache: url)) }
         if let url = places.queue?.server { servers.append(try await ServerHealth(ofQueue: url)) }
-        let report = HealthReport(diagnosis, queue: queue, servers: servers)
-        if json {
+        let report = HealthReport(diagnosis: diagnosis, queue: queue, servers: servers)
+        if options.json {
             Output.json(report.form)
         } else {
             for line in report.lines { Output.line(line.printable) }
@@ -64,23 +54,20 @@ struct Doctor: AsyncParsableCommand {
 
 /// The output of `doctor`, as JSON and as text.
 private struct HealthReport {
-    private let diagnosis: CacheDiagnosis?
-    private let queue: ReplayDiagnosis?
-    private let servers: [ServerHealth]
-    let problems: [CacheDiagnosis.Problem]
+    let diagnosis: CacheDiagnosis?
+    let queue: ReplayDiagnosis?
+    let servers: [ServerHealth]
 
-    private let version = Cachectl.configuration.version
-    private let sqliteOptions: [String]
-    private let files: [CacheDiagnosis.File]
+    private var version: String { Cachectl.configuration.version }
 
-    init(_ diagnosis: CacheDiagnosis?, queue: ReplayDiagnosis?, servers: [ServerHealth]) {
-        self.diagnosis = diagnosis
-        self.queue = queue
-        self.servers = servers
-        let options = diagnosis?.sqliteOptions ?? []
-        sqliteOptions = options.filter { option in Self.options.contains { option.hasPrefix($0) } }
-        files = (diagnosis?.files ?? []) + (queue?.files ?? [])
-        problems = (diagnosis?.problems ?? []) + (queue?.problems ?? []) + servers.flatMap(\.problems)
+    var problems: [CacheDiagnosis.Problem] {
+        (diagnosis?.problems ?? []) + (queue?.problems ?? []) + servers.flatMap(\.problems)
+    }
+
+    private var files: [CacheDiagnosis.File] { (diagnosis?.files ?? []) + (queue?.files ?? []) }
+
+    private var sqliteOptions: [String] {
+        (diagnosis?.sqliteOptions ?? []).filter { option in Self.options.contains { option.hasPrefix($0) } }
     }
 
     /// The build options that change how the cache works.

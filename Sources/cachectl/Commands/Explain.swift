@@ -43,9 +43,7 @@ struct Explain: AsyncParsableCommand {
         let request = try options.request()
         let engine = Engine(connecting: try configuration(for: cache))
         engine.cache?.isInspecting = !send
-        let explanation = await explain(request, by: engine)
-        await engine.close()
-        show(try explanation.get(), isOfRequest: true)
+        show(try await engine.closing { try await explain(request, by: engine) }, isOfRequest: true)
     }
 
     private func configuration(for cache: Cache?) throws -> Engine.Configuration {
@@ -60,18 +58,12 @@ struct Explain: AsyncParsableCommand {
         return configuration
     }
 
-    private func explain(_ request: Request, by engine: Engine) async -> Result<CacheExplanation, any Error> {
-        do {
-            let forwarded = http ? try ForwardedRequest(request) : nil
-            let request = forwarded?.request ?? request
-            let sent = send ? try await Self.response(to: request, target: forwarded?.target, by: engine) : nil
-            await engine.cache?.flush()
-            return .success(
-                try await CacheExplanation(
-                    of: request, by: engine, in: engine.cache, after: sent, at: .now))
-        } catch {
-            return .failure(error)
-        }
+    private func explain(_ request: Request, by engine: Engine) async throws -> CacheExplanation {
+        let forwarded = http ? try ForwardedRequest(request) : nil
+        let request = forwarded?.request ?? request
+        let sent = send ? try await Self.response(to: request, target: forwarded?.target, by: engine) : nil
+        await engine.cache?.flush()
+        return try await CacheExplanation(of: request, by: engine, in: engine.cache, after: sent, at: .now)
     }
 
     /// - Parameter target: the target that a proxy sends; `nil` for a request of an app.

@@ -59,14 +59,10 @@ struct Import: AsyncParsableCommand {
         var archive = ArchiveImport(reader, header, into: cache)
         let progress = Progress("entries", isQuiet: quiet || store.json)
         try await reader.reporting {
-            do { try await archive.run() } catch {
-                await engine.close()
-                throw error
-            }
+            try await engine.closing { try await archive.run() }
         } outcome: {
             "\(Quantity.entries(archive.stored)) stored before"
         }
-        await engine.close()
         withExtendedLifetime(observation) {}
         progress.end()
         if let reason = failure.withLock({ $0 }) { throw Failure.report(Failure.noStore, reason) }
@@ -106,8 +102,8 @@ struct Import: AsyncParsableCommand {
     private func hasNewer(_ request: Request, than answer: TransportResponse, in engine: Engine) async -> Bool {
         var request = request
         request.cache = .cacheOnly
-        let stored: Response?
-        do throws(ConnectionError) { stored = try await engine.send(request) } catch { stored = error.response }
+        let result = await engine.response(to: request)
+        let stored = if case .failure(let error) = result { error.response } else { try? result.get() }
         guard let age = stored?.age, let imported = answer.headers[.age].flatMap({ Int64($0) }) else { return false }
         return age + .seconds(1) < .seconds(imported)
     }

@@ -103,11 +103,22 @@ extension CacheListing {
     }
 }
 
-/// An entry, as an object of `list --json` and as a row of the table.
+/// An entry, as an object of `list --json`, and as a row of the table or of a page.
 struct EntryRow {
-    private let listing: CacheListing
+    let key: String
+    let shortKey: String
+    /// The path of the entry's page.
+    let path: String
+    let status: String
+    let isError: Bool
+    let method: String
     /// The URL as it was sent.
     let url: String
+    let size: String
+    let age: String
+    let fresh: String
+    let isPinned: Bool
+    private let listing: CacheListing
     /// The cursor for a list that starts after this entry; `nil` outside a list.
     private let cursor: CacheCursor?
     /// The current age in milliseconds (RFC 9111, section 4.2.3).
@@ -121,27 +132,28 @@ struct EntryRow {
         self.cursor = cursor
         milliseconds = listing.initialAge + max(0, now.milliseconds(since: listing.storedAt))
         rest = listing.freshness(at: now)
+        key = listing.key.description
+        shortKey = String(key.prefix(12))
+        path = "/entries/\(key)"
+        status = String(listing.status)
+        isError = listing.status >= 400
+        method = listing.method
+        size = Quantity.bytes(listing.bodySize)
+        age = Quantity.age(milliseconds)
+        fresh = listing.isPartial ? "partial" : rest.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"
+        isPinned = listing.flags.contains(.pinned)
     }
 
-    var key: String { listing.key.description }
     var storedAt: String { Quantity.instant(listing.storedAt) }
-    var size: String { Quantity.bytes(listing.bodySize) }
-    var age: String { Quantity.age(milliseconds) }
-    var isPinned: Bool { listing.flags.contains(.pinned) }
-
-    var fresh: String {
-        guard !listing.isPartial else { return "partial" }
-        return rest.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"
-    }
 
     var form: JSONObject {
         [
-            "key": key, "method": listing.method, "status": listing.status, "url": url, "bytes": listing.bodySize,
+            "key": key, "method": method, "status": listing.status, "url": url, "bytes": listing.bodySize,
             "storedAt": storedAt, "age": milliseconds / 1000, "fresh": rest.map { $0 / 1000 }, "pinned": isPinned,
             "cursor": cursor?.text, "partial": listing.isPartial ? true : nil,
         ]
     }
 
-    var cells: [String] { [String(key.prefix(12)), listing.method, String(listing.status), size, age, fresh, url] }
+    var cells: [String] { [shortKey, method, status, size, age, fresh, url] }
 }
 #endif

@@ -110,9 +110,7 @@ struct ProxyCommand: AsyncParsableCommand {
             isOffline: offline, timeout: .milliseconds(timeout?.milliseconds ?? 60_000),
             clientTimeout: .milliseconds(client.clientTimeout?.milliseconds ?? 30_000),
             clients: ClientCount(maximum: client.maxClients.count))
-        let result = await serve(proxy)
-        await engine.close()
-        try result.get()
+        try await engine.closing { try await serve(proxy) }
     }
 
     private func logFile() throws -> LogFile? {
@@ -144,16 +142,6 @@ struct ProxyCommand: AsyncParsableCommand {
     /// The time that running requests have to end after a signal.
     private static let shutdownTime = Duration.seconds(10)
 
-    private func serve(_ proxy: ReverseProxy) async -> Result<Void, any Error> {
-        do {
-            let second = try await listenForHealth()
-            defer { second?.close() }
-            return await serve(proxy, withHealthAt: second)
-        } catch {
-            return .failure(error)
-        }
-    }
-
     private func listenForHealth() async throws -> HealthAddress? {
         guard let health else { return nil }
         do { return try await HealthAddress.listen(at: health) } catch {
@@ -161,9 +149,9 @@ struct ProxyCommand: AsyncParsableCommand {
         }
     }
 
-    private func serve(
-        _ proxy: ReverseProxy, withHealthAt healthAddress: HealthAddress?
-    ) async -> Result<Void, any Error> {
+    private func serve(_ proxy: ReverseProxy) async throws {
+        let healthAddress = try await listenForHealth()
+        defer { healthAddress?.close() }
         let (address, origin) = (address, proxy.site.origin)
         let second =
             health.flatMap { health in
@@ -182,12 +170,8 @@ struct ProxyCommand: AsyncParsableCommand {
             }
         }
         defer { interruption.end() }
-        do {
-            try await serving.value
-            return .success(())
-        } catch {
-            let message = "cannot listen on \(address.url): \(Failure.text(of: error))"
-            return .failure(Failure.report(Failure.usage, message))
+        do { try await serving.value } catch {
+            throw Failure.report(Failure.usage, "cannot listen on \(address.url): \(Failure.text(of: error))")
         }
     }
 }

@@ -32,15 +32,16 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
         let inspector = try Inspector(cache: store, queue: queue, isWritable: write)
-        let session = Session()
-        let server = InspectorServer(inspector: inspector, session: session)
-        let result = await serve(server)
+        let server = InspectorServer(inspector: inspector, session: Session())
+        do { try await serve(server) } catch {
+            await inspector.close()
+            throw error
+        }
         await inspector.close()
-        try result.get()
     }
 
     /// Serves until a signal.
-    private func serve(_ server: InspectorServer) async -> Result<Void, any Error> {
+    private func serve(_ server: InspectorServer) async throws {
         let serving = Task { [port, store] in
             try await server.run(port: Int(port ?? 0)) { url in
                 if store.json { Output.jsonLine(["url": url]) } else { Output.line(url) }
@@ -54,12 +55,11 @@ struct Serve: AsyncParsableCommand {
         }
         do {
             try await serving.value
-            return .success(())
         } catch is CancellationError {
-            return .success(())
+            return
         } catch {
             let message = "cannot listen on 127.0.0.1:\(port ?? 0): \(Failure.text(of: error)): give another --port"
-            return .failure(Failure.report(Failure.usage, message))
+            throw Failure.report(Failure.usage, message)
         }
     }
 }

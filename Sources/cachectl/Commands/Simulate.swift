@@ -61,7 +61,7 @@ struct Simulate: ParsableCommand {
         guard !store.json else { return Output.json(simulation.form(recommendation)) }
         Output.table(table(of: simulation))
         Output.line("")
-        Output.lines(SimulationText(of: simulation, recommendation: recommendation).text)
+        Output.lines(SimulationText(simulation: simulation, recommendation: recommendation).text)
     }
 
     private func table(of simulation: Simulation) -> Table {
@@ -92,13 +92,8 @@ struct Sizes: ExpressibleByArgument {
 
 /// The recommendation as text for people.
 struct SimulationText {
-    private let simulation: Simulation
-    private let recommendation: Simulation.Recommendation
-
-    init(of simulation: Simulation, recommendation: Simulation.Recommendation) {
-        self.simulation = simulation
-        self.recommendation = recommendation
-    }
+    let simulation: Simulation
+    let recommendation: Simulation.Recommendation
 
     var text: String { [verdict, outlook, basis].compactMap(\.self).joined(separator: "\n") }
 

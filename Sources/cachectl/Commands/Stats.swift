@@ -26,8 +26,8 @@ struct Stats: ParsableCommand {
 
     @Option(
         help: ArgumentHelp("Print the last N days, including today, from 1 to 400.", valueName: "N"),
-        transform: Days.init(argument:))
-    var days: Days?
+        transform: Limit.days(argument:))
+    var days: Limit?
 
     @Flag(help: "With --days: print hours instead of days.")
     var hourly = false

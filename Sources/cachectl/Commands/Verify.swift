@@ -39,8 +39,15 @@ struct Verify: AsyncParsableCommand {
         var isSound = true
         do {
             switch places.cache {
-            case .store(let location): isSound = try verify(location, queue: queue, seal: seal)
-            case .server(let url): isSound = try await verify(url.cache(seal), queue: queue)
+            case .store(let location):
+                isSound = try await verify(queue: queue) { (note) throws(CacheError) in
+                    try CacheInspection(of: location, seal: seal, progress: note)
+                }
+            case .server(let url):
+                let cache = try url.cache(seal)
+                isSound = try await verify(queue: queue) { (note) throws(CacheError) in
+                    try ServerInspection(of: cache) { note($0, nil) }
+                }
             case nil: show(nil, queue: queue, rows: [])
             }
         } catch let error as CacheError {
@@ -59,50 +66,30 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// Verifies the cache of a store, repairs it if wanted, and prints the result.
+    /// Verifies the cache, repairs it if wanted, and prints the result.
     ///
+    /// - Parameter inspect: Inspects the cache, and passes on the number of entries read, and of all if it is known.
     /// - Returns: Whether no finding remains.
     private func verify(
-        _ store: Store, queue: ReplayInspection?, seal: AESGCMSeal?
-    ) throws(CacheError) -> Bool {
-        let progress = Progress("entries", isQuiet: isQuiet)
+        queue: ReplayInspection?, _ inspect: ((Int, Int?) -> Void) throws(CacheError) -> any CacheInspecting
+    ) async throws(CacheError) -> Bool {
+        let progress = Progress("entries", isQuiet: quiet || store.json)
         defer { progress.end() }
-        let inspection = try CacheInspection(of: store, seal: seal) { Progress.update($0, of: $1) }
-        noteLocked(inspection)
-        guard repair else { return show(inspection, queue: queue) }
-        let repairs = try inspection.repair()
-        let left = repairs.isEmpty ? [] : try remainingFindings(in: store, seal: seal)
-        return show(inspection, queue: queue, repairs: repairs, left: left)
-    }
-
-    /// Does the same with the cache of a server.
-    private func verify(_ cache: Cache, queue: ReplayInspection?) async throws(CacheError) -> Bool {
-        let progress = Progress("entries", isQuiet: isQuiet)
-        defer { progress.end() }
-        let inspection = try ServerInspection(of: cache) { Progress.update($0) }
-        noteLocked(inspection)
-        guard repair else { return show(inspection, queue: queue) }
-        let repairs = try await inspection.repair(cache)
-        let left = repairs.isEmpty ? [] : try ServerInspection(of: cache).findings
-        return show(inspection, queue: queue, repairs: repairs, left: left)
-    }
-
-    /// Returns the findings after a repair. There are none if the file was set aside and not yet replaced.
-    private func remainingFindings(in store: Store, seal: AESGCMSeal?) throws(CacheError) -> [CacheFinding] {
-        do throws(CacheError) {
-            return try CacheInspection(of: store, seal: seal).findings
-        } catch {
-            guard error.code == .noStore else { throw error }
-            return []
+        let inspection = try inspect { Progress.update($0, of: $1) }
+        if inspection.locked > 0 {
+            let entries = Quantity.entries(inspection.locked)
+            Output.note("cachectl: \(entries) checked without the seal: give the key")
         }
-    }
-
-    private var isQuiet: Bool { quiet || store.json }
-
-    private func noteLocked(_ inspection: any CacheInspecting) {
-        guard inspection.locked > 0 else { return }
-        let entries = Quantity.entries(inspection.locked)
-        Output.note("cachectl: \(entries) checked without the seal: give the key")
+        guard repair else { return show(inspection, queue: queue) }
+        let repairs = try await inspection.repair()
+        guard !repairs.isEmpty else { return show(inspection, queue: queue, repairs: [], left: []) }
+        do throws(CacheError) {
+            return show(inspection, queue: queue, repairs: repairs, left: try inspect { _, _ in }.findings)
+        } catch {
+            // The file was set aside, and is not yet replaced.
+            guard error.code == .noStore else { throw error }
+            return show(inspection, queue: queue, repairs: repairs, left: [])
+        }
     }
 
     /// Prints the findings.

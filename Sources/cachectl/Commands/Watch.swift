@@ -19,14 +19,7 @@ struct Watch: AsyncParsableCommand {
             """
     )
 
-    @Option(help: .store, completion: .directory)
-    var store: String?
-
-    @Option(help: .app)
-    var app: String?
-
-    @Flag(help: .json)
-    var json = false
+    @OptionGroup var options: StoreChoiceOptions
 
     @Option(
         help: ArgumentHelp("Print the last N events first.", valueName: "N"), transform: Limit.init(argument:))
@@ -40,12 +33,8 @@ struct Watch: AsyncParsableCommand {
 
     private static let interval = Duration.milliseconds(200)
 
-    private var choice: StoreChoice { StoreChoice(store: store, app: app) }
-
-    func validate() throws { try choice.check() }
-
     func run() async throws {
-        let directory = choice.location.directory
+        let directory = options.place.location.directory
         var reader = EventFileReader(directory: directory, includesEarlier: last != nil)
         let recorded = try events(of: &reader)
         Output.note(reader.hasFile ? "watching; Ctrl-C ends" : Self.hint(directory) + "; waiting, Ctrl-C ends")
@@ -66,7 +55,7 @@ struct Watch: AsyncParsableCommand {
     }
 
     private func show(_ events: ArraySlice<RecordedEvent>) {
-        for event in events { json ? Output.jsonLine(event.json) : Output.line(event.line) }
+        for event in events { options.json ? Output.jsonLine(event.json) : Output.line(event.line) }
     }
 }
 #endif

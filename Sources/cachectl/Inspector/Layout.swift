@@ -24,6 +24,13 @@ struct Layout {
     ]
 }
 
+/// A value to choose in a form.
+struct Choice {
+    let value: String
+    let name: String
+    let isSelected: Bool
+}
+
 extension Inspector {
     /// Renders a page.
     ///

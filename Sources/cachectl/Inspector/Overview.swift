@@ -4,12 +4,6 @@ import Foundation
 
 /// The start page: the counts of the cache, the latency of requests, and the depth of the queue, as they change.
 struct Overview {
-    /// A number with its name.
-    struct Figure {
-        let name: String
-        let value: String
-    }
-
     /// A row of the table and of the chart. The chart reads the plain numbers.
     struct Hour {
         let time: String
@@ -24,7 +18,7 @@ struct Overview {
     private static let hourCount: Int64 = 48
 
     private(set) var problem: String?
-    private(set) var figures: [Figure] = []
+    private(set) var figures: [NamedValue] = []
     private(set) var hours: [Hour] = []
 
     static let routes = [
@@ -54,27 +48,26 @@ struct Overview {
     }
 
     /// Returns percentiles of the latest requests that were sent; none if no program records them.
-    private static func latencies(of events: [RecordedEvent]) -> [Figure] {
+    private static func latencies(of events: [RecordedEvent]) -> [NamedValue] {
         let sources: Set = ["network", "revalidated"]
         let times = events.filter { $0.kind == .ended && $0.interval == "request" && sources.contains($0.source ?? "") }
             .compactMap(\.milliseconds).map { Duration.microseconds(Int64($0 * 1000)) }
         guard !times.isEmpty else { return [] }
         let latencies = Latencies(times)
         return [50, 95].map { percent in
-            Figure(
+            NamedValue(
                 name: "latency, \(percent) % of \(times.count) requests",
                 value: Quantity.time(latencies.percentile(percent)))
         }
     }
 
     /// Returns the depth of the queue; nothing if there is none.
-    private static func depth(of inspector: Inspector) async -> [Figure] {
+    private static func depth(of inspector: Inspector) async -> [NamedValue] {
         guard let counts = try? await inspector.queue().counts() else { return [] }
         func sum(_ states: Set<ReplayState>) -> String { String(states.reduce(0) { $0 + counts[$1, default: 0] }) }
-        return [
-            Figure(name: "jobs to send", value: sum(QueueSample.open)), Figure(name: "dead jobs", value: sum([.dead])),
-            Figure(name: "jobs in review", value: sum([.needsReview])),
-        ]
+        return NamedValue.all([
+            "jobs to send": sum(QueueSample.open), "dead jobs": sum([.dead]), "jobs in review": sum([.needsReview]),
+        ])
     }
 
     private mutating func read(_ cache: Cache) throws(CacheError) {
@@ -85,21 +78,21 @@ struct Overview {
         hours = counts.reversed().map { Hour($0) }
     }
 
-    private static func figures(of totals: CacheTotals, counts: [CacheCounts], day: Int64) -> [Figure] {
+    private static func figures(of totals: CacheTotals, counts: [CacheCounts], day: Int64) -> [NamedValue] {
         let counts = counts.filter { $0.hour > day }
         func sum(_ count: KeyPath<CacheCounts, Int64>) -> Int64 {
             counts.reduce(0) { $0.addingSaturating($1[keyPath: count]) }
         }
-        return [
-            Figure(name: "hit ratio, 24 hours", value: CacheCounts.ratio(sum(\.answers), of: sum(\.requests))),
-            Figure(name: "requests, 24 hours", value: String(sum(\.requests))),
-            Figure(name: "entries", value: String(totals.entries)),
-            Figure(name: "partial entries", value: String(totals.partials)),
-            Figure(name: "bodies", value: Quantity.bytes(totals.bodyBytes)),
-            Figure(name: "on disk", value: Quantity.bytes(totals.diskBytes)),
-            Figure(name: "evicted, 24 hours", value: String(sum(\.evictions))),
-            Figure(name: "time saved, 24 hours", value: Quantity.time(.milliseconds(sum(\.millisecondsSaved)))),
-        ]
+        return NamedValue.all([
+            "hit ratio, 24 hours": CacheCounts.ratio(sum(\.answers), of: sum(\.requests)),
+            "requests, 24 hours": String(sum(\.requests)),
+            "entries": String(totals.entries),
+            "partial entries": String(totals.partials),
+            "bodies": Quantity.bytes(totals.bodyBytes),
+            "on disk": Quantity.bytes(totals.diskBytes),
+            "evicted, 24 hours": String(sum(\.evictions)),
+            "time saved, 24 hours": Quantity.time(.milliseconds(sum(\.millisecondsSaved))),
+        ])
     }
 }
 

@@ -27,7 +27,7 @@ struct SendPage {
     static let routes = [
         Route.page("/send") { _, inspector in await inspector.sendPage(SendPage(text: example)) },
         Route.page("/entries/{key}/send") { request, inspector in
-            let entry = try FoundEntry(request, in: await inspector.cache())
+            let entry = try await inspector.entry(of: request)
             return await inspector.sendPage(try SendPage(entry))
         },
         Route.action("/send") { request, inspector in
@@ -58,7 +58,7 @@ struct SendPage {
     }
 
     private func request() throws -> Request {
-        guard !text.contains(ArchivedPair.mask) else {
+        guard !text.contains(NamedValue.mask) else {
             throw PageProblem(message: "A secret is masked as •••: write it, or name one of the environment.")
         }
         do throws(RequestError) { return try Request(json: Data(text.utf8)) } catch {
@@ -71,19 +71,20 @@ struct SendPage {
 struct SentResult {
     let summary: String
     let isFailure: Bool
-    private(set) var fields: [EntryPage.Field] = []
+    private(set) var fields: [NamedValue] = []
     private(set) var body: BodyPreview?
 
-    init(_ response: Response, time: Duration) {
-        summary = "\(response.status.code) from \(response.source.rawValue) in \(Quantity.time(time))"
-        isFailure = response.status.code >= 400
-        fields = response.headers.map { EntryPage.Field(name: $0.name.rawName, value: SecretNames.masked($0)) }
-        body = BodyPreview(response.body, headers: response.headers)
-    }
-
-    init(_ error: ConnectionError) {
-        summary = error.message
-        isFailure = true
+    init(_ result: Result<Response, ConnectionError>, time: Duration) {
+        switch result {
+        case .success(let response):
+            summary = "\(response.status.code) from \(response.source.rawValue) in \(Quantity.time(time))"
+            isFailure = response.status.code >= 400
+            fields = NamedValue.masked(response.headers)
+            body = BodyPreview(response.body, headers: response.headers)
+        case .failure(let error):
+            summary = error.message
+            isFailure = true
+        }
     }
 }
 
@@ -114,16 +115,11 @@ extension Inspector {
     fileprivate nonisolated func send(_ request: Request) async throws -> SentResult {
         let engine = Engine(connecting: try await sendingConfiguration())
         let start = ContinuousClock.now
-        let result: SentResult
-        do throws(ConnectionError) {
-            let response = try await engine.send(request)
-            result = SentResult(response, time: ContinuousClock.now - start)
-        } catch {
-            result = SentResult(error)
-        }
+        let response = await engine.response(to: request)
+        let time = ContinuousClock.now - start
         await engine.waitForRefreshes()
         await engine.close()
-        return result
+        return SentResult(response, time: time)
     }
 
     private nonisolated func sendingConfiguration() async throws -> Engine.Configuration {

@@ -4,13 +4,7 @@ import Foundation
 
 /// The parts of a line of `queue export` that `queue import` copies.
 struct ImportedLine: Decodable {
-    private struct Key: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
+    private typealias Key = JSONObject.Name
 
     /// The known JSON keys, including those that are not imported.
     private static let known: Set<String> = [
@@ -48,10 +42,7 @@ struct ImportedLine: Decodable {
         if state?.isEnd != true { copy = try Self.copy(container, isHeld: isHeld ?? (state == .held)) }
     }
 
-    private static func copy(
-        _ container: KeyedDecodingContainer<Key>,
-        isHeld: Bool
-    ) throws -> ReplayCopy {
+    private static func copy(_ container: KeyedDecodingContainer<Key>, isHeld: Bool) throws -> ReplayCopy {
         guard let request = try container.decodeIfPresent(Request.self, forKey: Key(stringValue: "request")) else {
             throw failure("has no request: add one as \"request\"")
         }

@@ -31,11 +31,15 @@ struct HoldForm: Encodable {
     var reason: String?
     var since: String?
 
-    init(_ hold: ReplayHold, reason: String = "", since: Date? = nil) {
+    init(_ hold: ReplayHold) {
         kind = hold.kind
         name = hold.isWhole ? nil : hold.name
-        self.reason = reason.isEmpty ? nil : reason
-        self.since = since.map(Quantity.instant)
+    }
+
+    init(_ active: ReplayQueue.ActiveHold) {
+        self.init(active.hold)
+        reason = active.reason.isEmpty ? nil : active.reason
+        since = Quantity.instant(active.since)
     }
 
     /// `the ordering key 'cart-7'`.

@@ -53,7 +53,7 @@ struct JobRefusal {
         guard let first = holds.first else {
             return "'cachectl queue release \(job.id)\(options)' ends its hold"
         }
-        return HoldForm(first.hold, reason: first.reason, since: first.since).note(options: options)
+        return HoldForm(first).note(options: options)
     }
 }
 

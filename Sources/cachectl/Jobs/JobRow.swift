@@ -2,29 +2,47 @@
 import Diamond
 import Foundation
 
-/// A job as a row of a table.
-enum JobRow {
+/// A job as a row of a table or of a page.
+struct JobRow {
+    let id: String
+    let state: String
+    /// The reason for the state, with the jobs that it waits for.
+    let reason: String
+    let tries: String
+    let age: String
+    let next: String
+    let method: String
+    /// The ordering key; empty if there is none.
+    let key: String
+    let url: String
+
+    init(_ job: ReplayJob, now: Date) {
+        id = String(job.id)
+        state = job.state.description
+        let awaited = job.awaitedJobs.map(String.init).joined(separator: ", ")
+        reason = awaited.isEmpty ? job.reason.description : "\(job.reason) of \(awaited)"
+        tries = "\(job.attempts)/\(job.attemptLimit)"
+        age = Quantity.age(now, since: job.enqueuedAt)
+        next = Self.next(job, now: now)
+        method = job.method.withoutControls
+        key = (job.orderingKey ?? "").withoutControls
+        url = job.url.withoutControls
+    }
+
     static func table(of jobs: [ReplayJob]) -> Table {
         let now = Date()
         return Table(
             [
                 "ID": .right, "STATE": .left, "REASON": .left, "TRIES": .right, "AGE": .right, "NEXT": .right,
                 "METHOD": .left, "KEY": .left, "URL": .left,
-            ], rows: jobs.map { cells(of: $0, now: now) })
-    }
-
-    private static func cells(of job: ReplayJob, now: Date) -> [String] {
-        [
-            String(job.id), job.state.description, reason(job), "\(job.attempts)/\(job.attemptLimit)",
-            Quantity.age(now, since: job.enqueuedAt), next(job, now: now), job.method, shortened(job.orderingKey),
-            job.url,
-        ]
-    }
-
-    /// Returns the reason for a job's state, with the jobs that it waits for.
-    static func reason(_ job: ReplayJob) -> String {
-        let awaited = job.awaitedJobs.map(String.init).joined(separator: ", ")
-        return awaited.isEmpty ? job.reason.description : "\(job.reason) of \(awaited)"
+            ],
+            rows: jobs.map { job in
+                let row = JobRow(job, now: now)
+                return [
+                    row.id, row.state, row.reason, row.tries, row.age, row.next, row.method,
+                    shortened(job.orderingKey), row.url,
+                ]
+            })
     }
 
     /// Returns when a job can be sent: `now`, `in 5m`, `behind` (after other jobs of its ordering key), or `-`.

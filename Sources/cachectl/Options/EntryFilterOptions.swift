@@ -25,20 +25,17 @@ struct EntryFilterOptions: ParsableArguments {
             "Only entries whose URLs contain this text, in any case. * stands for any characters.", valueName: "TEXT"))
     var match: TextPattern?
 
+    private var filter: EntryFilter {
+        EntryFilter(statuses: status, isStale: stale, match: match, largerThan: largerThan?.bytes ?? -1)
+    }
+
     /// Whether each listing has to be tested. The other filters are selections.
-    private var needsTest: Bool { !status.isEmpty || largerThan != nil || stale || match != nil }
+    private var needsTest: Bool { !filter.isEmpty }
 
     var isEmpty: Bool { !needsTest && olderThan == nil }
 
     /// Whether a sealed store needs its key for the filter.
     var needsKey: Bool { match != nil }
-
-    private func includes(_ listing: CacheListing, at now: WallTime) -> Bool {
-        (status.isEmpty || status.contains { $0.range.contains(listing.status) })
-            && listing.bodySize > largerThan?.bytes ?? -1
-            && (!stale || !listing.isPartial && listing.freshness(at: now) ?? 1 <= 0)
-            && match?.matches(listing.url) ?? true
-    }
 
     /// Returns a page of the entries that match, and that are in all of some selections.
     ///
@@ -54,10 +51,30 @@ struct EntryFilterOptions: ParsableArguments {
         while found.count < limit {
             let page = try cache.list(all, by: order, after: cursor, limit: max(limit, 1000))
             guard let last = page.last else { break }
-            found += page.filter { includes($0, at: now) }
+            found += page.filter { filter.includes($0, at: now) }
             cursor = CacheCursor(after: last, by: order)
         }
         return Array(found.prefix(limit))
+    }
+}
+
+/// The conditions that each listed entry is tested for, because no storage has an index for them.
+struct EntryFilter {
+    var method = ""
+    var statuses: [StatusRange] = []
+    var isStale = false
+    /// A text in the URL.
+    var match: TextPattern?
+    var largerThan: Int64 = -1
+
+    var isEmpty: Bool { method.isEmpty && statuses.isEmpty && !isStale && match == nil && largerThan < 0 }
+
+    func includes(_ listing: CacheListing, at now: WallTime) -> Bool {
+        (method.isEmpty || listing.method == method)
+            && (statuses.isEmpty || statuses.contains { $0.range.contains(listing.status) })
+            && listing.bodySize > largerThan
+            && (!isStale || !listing.isPartial && listing.freshness(at: now) ?? 1 <= 0)
+            && match?.matches(listing.url) ?? true
     }
 }
 

@@ -82,8 +82,7 @@ extension HoldCommand {
     private func noteHolds() async throws {
         let queue = try await place.openQueue()
         for active in try queue.holds() {
-            Output.note(
-                HoldForm(active.hold, reason: active.reason, since: active.since).note(options: place.optionText))
+            Output.note(HoldForm(active).note(options: place.optionText))
         }
     }
 

@@ -41,6 +41,22 @@ struct PlaceOptions<Server: ServerKind>: ParsableArguments {
     func chosenPlace() throws -> Place { try Place(url, or: Server.variable, besides: place) }
 }
 
+/// The store of a command that opens none, and the format of the output.
+struct StoreChoiceOptions: ParsableArguments {
+    @Option(help: .store, completion: .directory)
+    var store: String?
+
+    @Option(help: .app)
+    var app: String?
+
+    @Flag(help: .json)
+    var json = false
+
+    func validate() throws { try place.check() }
+
+    var place: StoreChoice { StoreChoice(store: store, app: app) }
+}
+
 /// The help of options that several commands have outside of ``PlaceOptions``.
 extension ArgumentHelp {
     static let store = ArgumentHelp("The store's directory.", valueName: "DIR")

@@ -45,21 +45,7 @@ struct Age: ExpressibleByArgument {
     }
 }
 
-/// A number of days including today, from 1 to 400. Statistics are stored for 400 days.
-struct Days {
-    let count: Int
-
-    init(_ count: Int) { self.count = count }
-
-    init(argument: String) throws {
-        guard let count = Int(argument), (1...400).contains(count) else {
-            throw ValidationError("the number must be from 1 to 400")
-        }
-        self.count = count
-    }
-}
-
-/// A maximum number of results, 1 or more.
+/// A maximum number, 1 or more.
 struct Limit {
     let count: Int
     /// The number of results to read. One more than is printed shows whether there are more.
@@ -70,6 +56,14 @@ struct Limit {
     init(argument: String) throws {
         guard let count = Int(argument), count > 0 else { throw ValidationError("the number must be 1 or more") }
         self.count = count
+    }
+
+    /// Reads a number of days including today, from 1 to 400. Statistics are stored for 400 days.
+    static func days(argument: String) throws -> Limit {
+        guard let count = Int(argument), (1...400).contains(count) else {
+            throw ValidationError("the number must be from 1 to 400")
+        }
+        return Limit(count)
     }
 }
 #endif

@@ -78,7 +78,7 @@ struct SealKeys {
     private static func key(in bytes: Data) -> Data? {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        let readings = [Data(hexadecimal: word), Data(base64Encoded: word)]
+        let readings = [Hex.bytes(of: word).map { Data($0) }, Data(base64Encoded: word)]
         return readings.compactMap { $0 }.first { sizes.contains($0.count) }
     }
 
@@ -137,12 +137,5 @@ extension SealKeys {
     }
 
     private static func quoted(_ ids: [String]) -> String { ids.map { "'\($0)'" }.joined(separator: ", ") }
-}
-
-extension Data {
-    fileprivate init?(hexadecimal text: String) {
-        guard let bytes = Hex.bytes(of: text) else { return nil }
-        self.init(bytes)
-    }
 }
 #endif

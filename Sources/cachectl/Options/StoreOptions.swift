@@ -76,6 +76,13 @@ extension StoreOptions {
         }
     }
 
+    /// Uses the capacity of the store, if there is one. Throws exit code 5 if no given key opens it.
+    func useCapacity(in configuration: inout Engine.Configuration) throws {
+        guard let cache = try findCache(seal: configuration.seal) else { return }
+        try refuseLocked(cache)
+        configuration.useCapacity(of: cache)
+    }
+
     /// Throws exit code 5 if the store is sealed and no given key opens it.
     func refuseLocked(_ cache: Cache) throws {
         if let problem = try sealing.problem(of: cache) { throw Failure.report(Failure.sealed, problem) }
@@ -94,6 +101,17 @@ extension Engine {
         self.init(configuration)
         guard let cache, cache.server != nil, let key = RequestKey(String(repeating: "0", count: 64)) else { return }
         _ = try? cache.canonicalForm(of: key)
+    }
+
+    /// Runs a body, and closes the engine at its end, also if it throws.
+    func closing<Value>(after body: () async throws -> Value) async throws -> Value {
+        let value: Value
+        do { value = try await body() } catch {
+            await close()
+            throw error
+        }
+        await close()
+        return value
     }
 }
 

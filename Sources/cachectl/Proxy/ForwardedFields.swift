@@ -1,5 +1,4 @@
 #if Tools
-import Diamond
 import Foundation
 import HTTPTypes
 
@@ -44,12 +43,7 @@ enum ForwardedFields {
 
     // RFC 7239 section 4: a value with other characters than those of a token is quoted.
     private static func quoted(_ value: String) -> String {
-        let isToken = value.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
-        }
+        let isToken = value.isEmpty || HTTPField.Name(value) != nil
         return isToken ? value : "\"\(value.replacing("\"", with: "\\\""))\""
     }
 
@@ -66,28 +60,6 @@ enum ForwardedFields {
     private static func first(_ name: HTTPField.Name?, of fields: HTTPFields) -> String? {
         let value = name.flatMap { fields[values: $0].first?.split(separator: ",").first }
         return value.map { $0.trimmingCharacters(in: .whitespaces) }
-    }
-}
-
-/// The connection-specific fields that a proxy removes, and the fields that it adds (RFC 9110 section 7.6).
-enum HopFields {
-    private static let names: Set<String> = [
-        "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info",
-        "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
-    ]
-
-    /// Returns the fields without the connection-specific ones and those that `Connection` lists (section 7.6.1).
-    static func removed(from fields: HTTPFields) -> HTTPFields {
-        let listed = Set(
-            fields[values: .connection].flatMap { $0.split(separator: ",") }
-                .map { $0.trimmingCharacters(in: .whitespaces).lowercased() })
-        return fields.filter { !names.contains($0.name.canonicalName) && !listed.contains($0.name.canonicalName) }
-    }
-
-    /// Returns the `Cache-Status` field of a response (RFC 9211).
-    static func cacheStatus(of response: Response) -> HTTPField? {
-        let value = response.cacheStatus?.member(for: "diamond") ?? "diamond"
-        return HTTPField.Name("Cache-Status").map { HTTPField(name: $0, value: value) }
     }
 }
 #endif

@@ -112,7 +112,7 @@ struct ProxyConnection: Sendable {
     /// Reads the body of a request while the exchange sends it.
     @concurrent
     private func receive(
-        _ request: ProxyRequest, own answer: ProxyRequest.OwnAnswer?, client: ProxyClient, parts: inout Parts
+        _ request: ProxyRequest, own answer: Response?, client: ProxyClient, parts: inout Parts
     ) async throws {
         let pipe = UploadPipe()
         async let response: Void = respond(to: request, own: answer, upload: pipe, client: client)
@@ -151,12 +151,12 @@ struct ProxyConnection: Sendable {
     }
 
     private func respond(
-        to request: ProxyRequest, own answer: ProxyRequest.OwnAnswer?, upload pipe: UploadPipe?, client: ProxyClient
+        to request: ProxyRequest, own answer: Response?, upload pipe: UploadPipe?, client: ProxyClient
     ) async {
         defer { pipe?.stop() }
         do {
             guard !request.hasLooped else { return try await client.send(ProxyProblem.loop) }
-            if let answer { return try await client.send(answer.response) }
+            if let answer { return try await client.send(answer) }
             try await forward(request, upload: pipe, client: client)
         } catch let error as ConnectionError {
             guard await client.isWaiting, error.code != .cancelled else { return abort() }
@@ -202,15 +202,5 @@ struct ProxyConnection: Sendable {
 extension ConnectionError {
     /// Whether the body of the request could not be read from the client.
     fileprivate var isOfBody: Bool { (cause as? TransportError)?.code == .badRequestBody }
-}
-
-extension ProxyRequest.OwnAnswer {
-    fileprivate var response: Response {
-        switch self {
-        case .options: Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS, TRACE"], source: .generated)
-        case .trace(let body):
-            Response(status: .ok, headers: [.contentType: "message/http"], body: body, source: .generated)
-        }
-    }
 }
 #endif

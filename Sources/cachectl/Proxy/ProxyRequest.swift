@@ -1,4 +1,5 @@
 #if Tools
+import Diamond
 import Foundation
 import HTTPTypes
 import NIOHTTP1
@@ -52,7 +53,7 @@ struct ProxyRequest: Sendable {
         uri = head.uri
         let trustsForwarded = site.trustsForwarded
         self.trustsForwarded = trustsForwarded
-        fields = HopFields.removed(from: received).filter {
+        fields = received.endToEnd.filter {
             ![.contentLength, .expect].contains($0.name) && $0.name.canonicalName != "host"
                 && (trustsForwarded || !ForwardedFields.includes($0.name))
         }
@@ -131,7 +132,7 @@ struct ProxyRequest: Sendable {
 
     /// Returns the proxy's own answer to OPTIONS or TRACE if `Max-Forwards` is 0 (RFC 9110 section 7.6.2); otherwise
     /// `nil`. Decreases a `Max-Forwards` that is forwarded.
-    mutating func ownAnswer() -> OwnAnswer? {
+    mutating func ownAnswer() -> Response? {
         guard method == .options || method == .trace, let value = fields[.maxForwards],
             value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value)
         else { return nil }
@@ -139,15 +140,13 @@ struct ProxyRequest: Sendable {
             fields[.maxForwards] = String(count - 1)
             return nil
         }
-        return method == .options ? .options : .trace(traced)
+        guard method == .trace else {
+            return Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS, TRACE"], source: .generated)
+        }
+        return Response(status: .ok, headers: [.contentType: "message/http"], body: traced, source: .generated)
     }
 
-    enum OwnAnswer: Sendable {
-        case options
-        /// - Parameter body: the request as it was received, without credentials (section 9.3.8).
-        case trace(Data)
-    }
-
+    /// The request as it was received, without credentials (section 9.3.8).
     private var traced: Data {
         let secrets: [HTTPField.Name] = [.authorization, .proxyAuthorization, .cookie]
         var lines = Data("TRACE \(target) HTTP/1.1\r\n".utf8)

@@ -32,7 +32,7 @@ struct ProxyResponse: Sendable {
         isWhole: Bool = false, keepsAlive: Bool, now: WallTime
     ) {
         status = response.status
-        fields = HopFields.removed(from: response.headers)
+        fields = response.headers.endToEnd
         fields.replaceLocations { site.clientURL(of: $0, base: request?.base) }
         let isHTTP11 = request?.isHTTP11 ?? true
         let framing = Self.framing(
@@ -49,7 +49,10 @@ struct ProxyResponse: Sendable {
         }
         if !fields.hasDate(at: now) { fields[.date] = HTTPDate.text(of: Self.time(of: response, now: now)) }
         if response.source != .generated || request != nil { fields.append(site.via(version: "1.1")) }
-        if request != nil, let status = HopFields.cacheStatus(of: response) { fields.append(status) }
+        // RFC 9211.
+        if request != nil, let name = HTTPField.Name("Cache-Status") {
+            fields.append(HTTPField(name: name, value: response.cacheStatus?.member(for: "diamond") ?? "diamond"))
+        }
         if !self.keepsAlive {
             fields[.connection] = "close"
         } else if !isHTTP11 {
@@ -97,7 +100,7 @@ struct ProxyResponse: Sendable {
     /// Returns the bytes of an interim response, with the `Via` of a proxy.
     static func bytes(of interim: InterimResponse, site: ProxySite) -> ByteBuffer {
         // It has no body (RFC 9110 section 15.2).
-        var fields = HopFields.removed(from: interim.headers).filter { $0.name != .contentLength }
+        var fields = interim.headers.endToEnd.filter { $0.name != .contentLength }
         fields.append(site.via(version: "1.1"))
         return bytes(of: interim.status, with: HTTPFields(fields))
     }

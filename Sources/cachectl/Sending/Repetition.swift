@@ -19,7 +19,7 @@ struct Repetition: Sendable {
             summary.withLock { $0.attempts += 1 }
         }
         let start = ContinuousClock.now
-        let task = Task { await repeating(sequence, with: engine) { update in summary.withLock { update(&$0) } } }
+        let task = Task { await repeating(sequence, with: engine, adding: summary) }
         let interruption = Interruption { task.cancel() }
         await task.value
         interruption.end()
@@ -32,8 +32,7 @@ struct Repetition: Sendable {
     }
 
     private func repeating(
-        _ sequence: RequestSequence, with engine: Engine,
-        update: @escaping @Sendable ((inout LoadSummary) -> Void) -> Void
+        _ sequence: RequestSequence, with engine: Engine, adding summary: Guarded<LoadSummary>
     ) async {
         let started = Guarded(0)
         let begins = { @Sendable () -> Bool in
@@ -45,24 +44,24 @@ struct Repetition: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<min(concurrency, count) {
                 group.addTask {
-                    while begins() { await Self.run(sequence, with: engine, update: update) }
+                    while begins() { await Self.run(sequence, with: engine, adding: summary) }
                 }
             }
         }
     }
 
     private static func run(
-        _ sequence: RequestSequence, with engine: Engine, update: @Sendable ((inout LoadSummary) -> Void) -> Void
+        _ sequence: RequestSequence, with engine: Engine, adding summary: Guarded<LoadSummary>
     ) async {
         do {
             _ = try await sequence.run(with: engine) { result in
                 guard !Task.isCancelled else { throw CancellationError() }
-                update { $0.add(result) }
+                summary.withLock { $0.add(result) }
             }
         } catch {
             guard !(error is CancellationError) else { return }
             // A captured value does not fit into the request.
-            update { $0.addUnsent(error) }
+            summary.withLock { $0.addUnsent(error) }
         }
     }
 }

@@ -135,7 +135,7 @@ struct RequestSequence: Sendable {
                 return request
             }
             let start = ContinuousClock.now
-            let response = await Self.response(to: request, by: engine)
+            let response = await engine.response(to: request)
             var result = StepResult(
                 number: index + 1, step: step, request: request, response: response,
                 time: ContinuousClock.now - start, known: known)
@@ -148,12 +148,11 @@ struct RequestSequence: Sendable {
         return code
     }
 
-    private static func response(to request: Request, by engine: Engine) async -> Result<Response, ConnectionError> {
-        do throws(ConnectionError) {
-            return .success(try await engine.send(request))
-        } catch {
-            return .failure(error)
-        }
+}
+
+extension Engine {
+    func response(to request: Request) async -> Result<Response, ConnectionError> {
+        do throws(ConnectionError) { return .success(try await send(request)) } catch { return .failure(error) }
     }
 }
 #endif

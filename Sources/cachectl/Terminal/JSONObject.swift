@@ -3,7 +3,8 @@
 struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
     typealias Value = (any Encodable)?
 
-    private struct Name: CodingKey {
+    /// The name of a member.
+    struct Name: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
 

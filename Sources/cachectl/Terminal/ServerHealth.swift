@@ -26,7 +26,7 @@ struct ServerHealth {
         do {
             let storage = try await url.replayStorage(create: false)
             let counts = CountsForm(try storage.counts())
-            let holds = try storage.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) }
+            let holds = try storage.holds().map { HoldForm($0) }
             let senders = try await storage.owners().count { !$0.isDead }
             let unsent = try storage.unsentCount(besides: nil)
             form = [

@@ -7,17 +7,8 @@ struct Table {
 
     typealias Column = (name: String, alignment: Alignment)
 
-    private let columns: [Column]
-    private let rows: [[String]]
-
-    init(_ columns: KeyValuePairs<String, Alignment>, rows: [[String]]) {
-        self.init(columns: columns.map { ($0.key, $0.value) }, rows: rows)
-    }
-
-    init(columns: [Column], rows: [[String]]) {
-        self.columns = columns
-        self.rows = rows
-    }
+    let columns: [Column]
+    let rows: [[String]]
 
     /// Returns a bar of a histogram: 24 characters for the largest number, one for a small one, none for zero.
     static func bar(_ count: Int, of largest: Int) -> String {
@@ -47,6 +38,12 @@ struct Table {
     private func padded(_ text: String, to width: Int, column: Int) -> String {
         let space = String(repeating: " ", count: width - text.terminalWidth)
         return columns[column].alignment == .left ? text + space : space + text
+    }
+}
+
+extension Table {
+    init(_ columns: KeyValuePairs<String, Alignment>, rows: [[String]]) {
+        self.init(columns: columns.map { ($0.key, $0.value) }, rows: rows)
     }
 }
 

@@ -80,16 +80,16 @@ import Testing
     @Test(arguments: [StoredResponse.Flags.noCache, .invalidated])
     func `a response that has to be validated is never served stale`(flag: StoredResponse.Flags) {
         let headers = "Cache-Control: max-age=60, stale-while-revalidate=60, stale-if-error=60\n"
-        func timers(_ flags: StoredResponse.Flags) -> [EntryTimers.Timer] {
+        func timers(_ flags: StoredResponse.Flags) -> [NamedValue] {
             let stored = StoredResponse(
                 status: 200, headerBlock: Data(headers.utf8), body: Data(), storedAt: WallTime(rawValue: 0),
                 initialAge: 0,
                 lifetime: 60_000, flags: flags)
             return EntryTimers(of: stored, targets: [], at: WallTime(rawValue: 1000)).timers
         }
-        #expect(timers([]).count { $0.event.contains("may be served stale") } == 2)
-        #expect(!timers(flag).contains { $0.event.contains("may be served stale") })
-        #expect(timers(flag).contains { $0.event == "served stale" && $0.time.contains("has to be validated") })
+        #expect(timers([]).count { $0.name.contains("may be served stale") } == 2)
+        #expect(!timers(flag).contains { $0.name.contains("may be served stale") })
+        #expect(timers(flag).contains { $0.name == "served stale" && $0.value.contains("has to be validated") })
     }
 
     @Test func `every template is well formed, and escapes all values`() {

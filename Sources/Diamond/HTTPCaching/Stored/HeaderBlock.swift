@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
 /// Response headers as bytes on disk: `Name: value` lines, in the order received.
 enum HeaderBlock {
@@ -167,4 +167,10 @@ enum HeaderBlock {
         let names = headers[values: .contentEncoding].flatMap(\.listElements).filter { !$0.isEmpty }
         return !names.isEmpty && !names.contains { $0.withBytes { codings.hasWhole($0) } }
     }
+}
+
+extension HTTPFields {
+    /// The fields without those about the connection, and without those that `Connection` lists (RFC 9110 section
+    /// 7.6.1).
+    package var endToEnd: HTTPFields { HeaderBlock.kept(self, nil, keepingCookies: true) ?? self }
 }

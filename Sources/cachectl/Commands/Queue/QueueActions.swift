@@ -2,7 +2,19 @@
 import ArgumentParser
 import Diamond
 
-struct QueueRetry: AsyncParsableCommand, JobCommand {
+/// A command that applies an action to jobs.
+protocol JobActionCommand: AsyncParsableCommand, JobCommand {
+    static var action: ReplayAction { get }
+}
+
+extension JobActionCommand {
+    func validate() throws { try checkSelection() }
+
+    func run() async throws { try await apply(Self.action) }
+}
+
+struct QueueRetry: JobActionCommand {
+    static let action = ReplayAction.retry
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Makes waiting jobs ready, so that a running program or 'queue replay' sends them now.",
@@ -17,13 +29,10 @@ struct QueueRetry: AsyncParsableCommand, JobCommand {
     @OptionGroup var place: QueueOptions
     @OptionGroup var filter: JobFilterOptions
     @OptionGroup var jobs: JobSelectionOptions
-
-    func validate() throws { try checkSelection() }
-
-    func run() async throws { try await apply(.retry) }
 }
 
-struct QueueDiscard: AsyncParsableCommand, JobCommand {
+struct QueueDiscard: JobActionCommand {
+    static let action = ReplayAction.discard
     static let configuration = CommandConfiguration(
         commandName: "discard",
         abstract: "Marks jobs as done without sending them.",
@@ -39,13 +48,10 @@ struct QueueDiscard: AsyncParsableCommand, JobCommand {
     @OptionGroup var place: QueueOptions
     @OptionGroup var filter: JobFilterOptions
     @OptionGroup var jobs: JobSelectionOptions
-
-    func validate() throws { try checkSelection() }
-
-    func run() async throws { try await apply(.discard) }
 }
 
-struct QueueRedrive: AsyncParsableCommand, JobCommand {
+struct QueueRedrive: JobActionCommand {
+    static let action = ReplayAction.redrive
     static let configuration = CommandConfiguration(
         commandName: "redrive",
         abstract: "Makes dead jobs and jobs in review ready again; a program or 'queue replay' sends them.",
@@ -61,9 +67,5 @@ struct QueueRedrive: AsyncParsableCommand, JobCommand {
     @OptionGroup var place: QueueOptions
     @OptionGroup var filter: JobFilterOptions
     @OptionGroup var jobs: JobSelectionOptions
-
-    func validate() throws { try checkSelection() }
-
-    func run() async throws { try await apply(.redrive) }
 }
 #endif

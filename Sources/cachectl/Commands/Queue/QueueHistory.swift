@@ -20,8 +20,8 @@ struct QueueHistory: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("Print the last N days, including today, from 1 to 400 (default: 7).", valueName: "N"),
-        transform: Days.init(argument:))
-    var days = Days(7)
+        transform: Limit.days(argument:))
+    var days = Limit(7)
 
     @Flag(help: "Print one row per hour.")
     var hours = false

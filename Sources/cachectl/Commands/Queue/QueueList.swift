@@ -33,7 +33,7 @@ struct QueueList: AsyncParsableCommand {
     func run() async throws {
         guard let queue = try await place.findQueue() else { return show([], holds: [], counts: CountsForm([:])) }
         let jobs = try filter.filter.jobs(in: queue, after: after, limit: limit.oneMore)
-        let holds = try queue.holds().map { HoldForm($0.hold, reason: $0.reason, since: $0.since) }
+        let holds = try queue.holds().map { HoldForm($0) }
         show(
             Array(jobs.prefix(limit.count)), isMore: jobs.count > limit.count, holds: holds,
             counts: CountsForm(try queue.counts()))

@@ -69,9 +69,7 @@ struct QueueReplay: AsyncParsableCommand {
         let plan = ReplayPlan(
             preview: try await queue.claimPreview(limit: limit, of: identities),
             waiting: try queue.waiting(limit: limit, of: identities),
-            holds: try queue.holds().filter(\.hold.isWhole).map {
-                HoldForm($0.hold, reason: $0.reason, since: $0.since)
-            })
+            holds: try queue.holds().filter(\.hold.isWhole).map { HoldForm($0) })
         try show(plan, of: queue)
     }
 
@@ -162,11 +160,7 @@ struct QueueReplay: AsyncParsableCommand {
         if let server = try server.place(besides: store.place).server {
             configuration.queue = .storage(try await server.replayStorage(create: false))
         }
-        let cache = try store.findCache(seal: configuration.seal)
-        if let cache {
-            try store.refuseLocked(cache)
-            configuration.useCapacity(of: cache)
-        }
+        try store.useCapacity(in: &configuration)
         return configuration
     }
 

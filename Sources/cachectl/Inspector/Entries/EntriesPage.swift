@@ -4,36 +4,15 @@ import Foundation
 
 /// The list of entries with its search.
 struct EntriesPage {
-    /// A row.
-    struct Row {
-        let path: String
-        let shortKey: String
-        let method: String
-        let status: String
-        let statusStyle: String
-        let size: String
-        let age: String
-        let fresh: String
-        let isPinned: Bool
-        let url: String
-    }
-
-    /// An order to choose.
-    struct Order {
-        let value: String
-        let name: String
-        let isSelected: Bool
-    }
-
     let fields: [String: String]
     let isStale: Bool
-    private(set) var orders: [Order] = []
+    private(set) var orders: [Choice] = []
     /// The key of the entry that was just purged.
     let purged: String?
     /// The reason why there is no list; `nil` if there is one.
     private(set) var missing: String?
     private(set) var problem: String?
-    private(set) var rows: [Row] = []
+    private(set) var rows: [EntryRow] = []
     private(set) var hasRows = false
     /// The address of the next page; `nil` after the last one.
     private(set) var next: String?
@@ -68,11 +47,11 @@ struct EntriesPage {
     private mutating func search(_ query: FormFields, in cache: Cache) throws {
         // In a sealed store, the order of URLs decrypts each of them first.
         let choices = try cache.keyIDs().isEmpty ? CacheOrder.allCases : [.newest, .largest]
-        orders = choices.map { Order(value: $0.rawValue, name: $0.title, isSelected: $0.rawValue == query["by"]) }
+        orders = choices.map { Choice(value: $0.rawValue, name: $0.title, isSelected: $0.rawValue == query["by"]) }
         let now = WallTime.now
         let end = ContinuousClock.now + Self.timeLimit
         let found = try EntrySearch(query, orders: choices).run(in: cache, at: now) { ContinuousClock.now > end }
-        rows = try found.entries.map { try Row($0, in: cache, at: now) }
+        rows = try found.entries.map { EntryRow($0, url: try $0.url(in: cache), now: now) }
         hasRows = !rows.isEmpty
         if found.isTimeOver { nextName = "Search on" }
         let kept = FormFields(query.items.filter { $0.name != "purged" })
@@ -86,22 +65,6 @@ struct EntriesPage {
         let note = found.unread == 0 ? "" : "; bodies above \(limit) are not searched: \(found.unread)"
         guard found.isTimeOver else { return (found.next == nil ? count : "\(count), and there are more") + note }
         return "\(count) so far: the search stopped after \(Quantity.time(timeLimit))\(note)"
-    }
-}
-
-extension EntriesPage.Row {
-    fileprivate init(_ listing: CacheListing, in cache: Cache, at now: WallTime) throws(CacheError) {
-        let row = EntryRow(listing, url: try listing.url(in: cache), now: now)
-        path = "/entries/\(row.key)"
-        shortKey = String(row.key.prefix(12))
-        method = listing.method
-        status = String(listing.status)
-        statusStyle = listing.status < 400 ? "" : "bad"
-        size = row.size
-        age = row.age
-        fresh = row.fresh
-        isPinned = row.isPinned
-        url = row.url
     }
 }
 

@@ -14,41 +14,31 @@ enum EntryActions {
 
     static let routes = [
         Route.action("/entries/{key}/invalidate") { request, inspector in
-            let cache = try await inspector.cache()
-            let entry = try FoundEntry(request, in: cache)
-            let count = try await cache.invalidate(.key(entry.listing.key))
+            let entry = try await inspector.entry(of: request)
+            let count = try await entry.cache.invalidate(.key(entry.listing.key))
             return .redirect("\(entry.path)?done=\(count > 0 ? "invalidated" : "kept")")
         },
         Route.action("/entries/{key}/pin") { try await setPinned(true, $0, in: $1) },
         Route.action("/entries/{key}/unpin") { try await setPinned(false, $0, in: $1) },
         Route.page("/entries/{key}/purge") { request, inspector in
-            let entry = try FoundEntry(request, in: await inspector.cache())
-            let value = Question(path: entry.path, url: entry.url, isPinned: entry.listing.flags.contains(.pinned))
+            let entry = try await inspector.entry(of: request)
+            let value = EntryRow(entry.listing, url: entry.url, now: .now)
             return await inspector.page("entry-purge", title: "Purge this entry?", section: "/entries", value)
         },
         Route.action("/entries/{key}/purge") { request, inspector in
-            let cache = try await inspector.cache()
-            let entry = try FoundEntry(request, in: cache)
+            let entry = try await inspector.entry(of: request)
             guard request.form["confirmed"] == "yes" else { return .redirect("\(entry.path)/purge") }
-            _ = try await cache.purge(.key(entry.listing.key))
+            _ = try await entry.cache.purge(.key(entry.listing.key))
             return .redirect("/entries?purged=\(entry.fileName)")
         },
     ]
 
-    /// The question before an entry is deleted.
-    struct Question {
-        let path: String
-        let url: String
-        let isPinned: Bool
-    }
-
     private static func setPinned(
         _ isPinned: Bool, _ request: PageRequest, in inspector: Inspector
     ) async throws -> PageResponse {
-        let cache = try await inspector.cache()
-        let entry = try FoundEntry(request, in: cache)
-        guard try await cache.setPinned(isPinned, for: entry.listing.key) else {
-            let reason = cache.server.map { "\($0) keeps no pins" } ?? "It was just removed"
+        let entry = try await inspector.entry(of: request)
+        guard try await entry.cache.setPinned(isPinned, for: entry.listing.key) else {
+            let reason = entry.cache.server.map { "\($0) keeps no pins" } ?? "It was just removed"
             throw PageProblem(status: 409, message: "The entry cannot be pinned. \(reason).")
         }
         return .redirect("\(entry.path)?done=\(isPinned ? "pinned" : "unpinned")")

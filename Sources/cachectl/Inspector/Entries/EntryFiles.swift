@@ -8,20 +8,20 @@ import Foundation
 enum EntryFiles {
     static let routes = [
         Route.page("/entries/{key}/body") { request, inspector in
-            let entry = try FoundEntry(request, in: await inspector.cache())
+            let entry = try await inspector.entry(of: request)
             let stored = try entry.completeResponse()
             let body = Masking.shown(stored.body, headers: stored.headers)
             return .bytes(body, type: "application/octet-stream", fileName: entry.fileName + ".bin")
         },
         Route.page("/entries/{key}/image") { request, inspector in
-            let entry = try FoundEntry(request, in: await inspector.cache())
+            let entry = try await inspector.entry(of: request)
             guard let body = try entry.response()?.body, let image = ImageSize(body) else {
                 throw PageProblem.missing("The body is no image that a page shows.")
             }
             return .bytes(body, type: "image/\(image.format.lowercased())")
         },
         Route.page("/entries/{key}/har") { request, inspector in
-            let entry = try FoundEntry(request, in: await inspector.cache())
+            let entry = try await inspector.entry(of: request)
             return .bytes(
                 Data(try archive(of: entry).utf8), type: "application/json", fileName: entry.fileName + ".har")
         },

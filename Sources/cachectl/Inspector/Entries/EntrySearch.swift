@@ -19,10 +19,7 @@ struct EntrySearch {
     static let pageSize = 50
     private static let step = 200
 
-    private let url: TextPattern?
-    private let method: String
-    private let statuses: [StatusRange]
-    private let isStale: Bool
+    private let filter: EntryFilter
     private let fieldName: String
     private let fieldValue: TextPattern?
     private let body: TextPattern?
@@ -33,10 +30,9 @@ struct EntrySearch {
     ///
     /// - Parameter orders: the orders to choose from.
     init(_ fields: FormFields, orders: [CacheOrder] = CacheOrder.allCases) throws(PageProblem) {
-        url = TextPattern(argument: fields["url"])
-        method = fields["method"].uppercased()
-        statuses = try Self.statuses(fields["status"])
-        isStale = fields.contains("stale")
+        filter = EntryFilter(
+            method: fields["method"].uppercased(), statuses: try Self.statuses(fields["status"]),
+            isStale: fields.contains("stale"), match: TextPattern(argument: fields["url"]))
         let field = fields["field"].split(separator: ":", maxSplits: 1).map(String.init)
         fieldName = field.first?.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
         fieldValue = field.count > 1 ? TextPattern(argument: field[1].trimmingCharacters(in: .whitespaces)) : nil
@@ -60,18 +56,14 @@ struct EntrySearch {
 
     private static func cursor(_ text: String) throws(PageProblem) -> CacheCursor? {
         guard !text.isEmpty else { return nil }
-        guard let cursor = CacheCursor(text) else {
-            throw unreadablePlace
-        }
+        guard let cursor = CacheCursor(text) else { throw unreadablePlace }
         return cursor
     }
 
     /// Whether the search reads the response of each entry.
     private var readsResponses: Bool { !fieldName.isEmpty || body != nil }
 
-    private var isFilter: Bool {
-        url != nil || !method.isEmpty || !statuses.isEmpty || isStale || readsResponses
-    }
+    private var isFilter: Bool { !filter.isEmpty || readsResponses }
 
     /// Reads the list from the start of the search.
     ///
@@ -85,25 +77,28 @@ struct EntrySearch {
                 guard page.entries.count < Self.pageSize else { return page }
                 page.next = CacheCursor(after: listing, by: order)
                 try add(listing, to: &page, in: cache, at: now)
-                if readsResponses, isTimeOver() { return page.stopped }
+                if readsResponses, isTimeOver() { return Self.stopped(page) }
             }
-            guard listings.count == limit else { return page.ended }
-            if isTimeOver() { return page.stopped }
+            guard listings.count == limit else {
+                page.next = nil
+                return page
+            }
+            if isTimeOver() { return Self.stopped(page) }
         }
+    }
+
+    private static func stopped(_ page: Page) -> Page {
+        var page = page
+        page.isTimeOver = page.entries.count < pageSize
+        return page
     }
 
     private func add(
         _ listing: CacheListing, to page: inout Page, in cache: Cache, at now: WallTime
     ) throws(CacheError) {
-        guard includes(listing, at: now) else { return }
+        guard filter.includes(listing, at: now) else { return }
         let isFound = readsResponses ? try includesResponse(of: listing, in: cache, unread: &page.unread) : true
         if isFound { page.entries.append(listing) }
-    }
-
-    private func includes(_ listing: CacheListing, at now: WallTime) -> Bool {
-        url?.matches(listing.url) ?? true && (method.isEmpty || listing.method == method)
-            && (statuses.isEmpty || statuses.contains { $0.range.contains(listing.status) })
-            && (!isStale || !listing.isPartial && listing.freshness(at: now) ?? 1 <= 0)
     }
 
     /// - Parameter unread: counts the bodies that are too large.
@@ -127,22 +122,6 @@ struct EntrySearch {
             return false
         }
         return body.matches(String(decoding: Masking.shown(stored.body, headers: headers), as: UTF8.self))
-    }
-}
-
-extension EntrySearch.Page {
-    /// The page after the last entry of the list.
-    fileprivate var ended: Self {
-        var page = self
-        page.next = nil
-        return page
-    }
-
-    /// The page when the time is over.
-    fileprivate var stopped: Self {
-        var page = self
-        page.isTimeOver = entries.count < EntrySearch.pageSize
-        return page
     }
 }
 #endif

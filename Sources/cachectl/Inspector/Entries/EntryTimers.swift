@@ -5,14 +5,8 @@ import HTTPTypes
 
 /// The pending timers of an entry: the events of its stored response, with their times.
 struct EntryTimers {
-    /// An event with its time.
-    struct Timer {
-        let event: String
-        /// The time, and how far away it is; a reason if there is no time.
-        let time: String
-    }
-
-    private(set) var timers: [Timer] = []
+    /// The events. A value is the time and how far away it is, or a reason if there is no time.
+    private(set) var timers: [NamedValue] = []
     private let now: WallTime
 
     init(of stored: StoredResponse, targets: [HTTPField.Name], at now: WallTime) {
@@ -65,6 +59,6 @@ struct EntryTimers {
         add(event, "\(Quantity.instant(time)), \(words)")
     }
 
-    private mutating func add(_ event: String, _ text: String) { timers.append(Timer(event: event, time: text)) }
+    private mutating func add(_ event: String, _ text: String) { timers.append(NamedValue(name: event, value: text)) }
 }
 #endif

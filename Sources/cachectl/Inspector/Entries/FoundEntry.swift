@@ -10,10 +10,9 @@ struct FoundEntry {
     let listing: CacheListing
     /// The canonical form of the request; empty if it is sealed with another key.
     let form: String
-    private let cache: Cache
+    let cache: Cache
 
-    /// Finds the entry of a request's path. Throws ``PageProblem`` if there is none.
-    init(_ request: PageRequest, in cache: Cache) throws {
+    fileprivate init(_ request: PageRequest, in cache: Cache) throws {
         let digits = request.path["key"] ?? ""
         // A key may have a whole response and a part.
         let found = try RequestKey(digits).map { _ in try cache.list(beginning: digits) } ?? []
@@ -56,5 +55,13 @@ struct FoundEntry {
 
     /// The beginning of the names of its files.
     var fileName: String { String(listing.key.description.prefix(12)) }
+}
+
+extension Inspector {
+    /// Finds the entry of a request's path. Throws ``PageProblem`` if there is none.
+    // Not on the actor, whose other pages would wait for the cache.
+    nonisolated func entry(of request: PageRequest) async throws -> FoundEntry {
+        try FoundEntry(request, in: await cache())
+    }
 }
 #endif

@@ -10,7 +10,7 @@ struct BulkPage {
     let range: String?
     /// The ``Fingerprint`` of the jobs.
     let fingerprint: String
-    let fields: [JobQuery.Field]
+    let fields: [NamedValue]
     /// The list of the jobs that match.
     let path: String
     /// Whether there is something to confirm.

@@ -12,19 +12,6 @@ struct JobPage {
         let isCurrent: Bool
     }
 
-    struct Fact {
-        let name: String
-        let value: String
-    }
-
-    struct Attempt {
-        let number: String
-        let started: String
-        let took: String
-        let code: String
-        let message: String
-    }
-
     struct DiffLine {
         let isAdded: Bool
         let text: String
@@ -37,11 +24,11 @@ struct JobPage {
     let isProblem: Bool
     let steps: [Step]
     /// The times that change the state of the job.
-    let timers: [Fact]
-    let facts: [Fact]
-    let attempts: [Attempt]
+    let timers: [NamedValue]
+    let facts: [NamedValue]
+    let attempts: [FailureRow]
     /// The codes of the failed attempts, with their numbers.
-    let errors: [Fact]
+    let errors: [NamedValue]
     let request: String?
     let difference: [DiffLine]
     /// Why the difference is not known.
@@ -70,8 +57,8 @@ struct JobPage {
         self.isProblem = isProblem
         steps = Self.steps(at: job.state)
         timers = Self.timers(of: job, now: now)
-        facts = text.facts.map { Fact(name: $0.0, value: $0.1.withoutControls) }
-        attempts = text.failures.map { Attempt($0) }
+        facts = text.facts.map { NamedValue(name: $0.name, value: $0.value.withoutControls) }
+        attempts = text.failures.map { FailureRow($0) }
         errors = Self.kinds(of: text.failures)
         request = text.request.map { Output.text(of: $0, isPretty: true) }
         let found = try? difference?.get()
@@ -102,14 +89,14 @@ struct JobPage {
         ]
     }
 
-    private static func timers(of job: ReplayJob, now: Date) -> [Fact] {
+    private static func timers(of job: ReplayJob, now: Date) -> [NamedValue] {
         let isUnsent = [.ready, .waiting, .held].contains(job.state)
         let times: [(name: String, time: Date?)] = [
             (job.attempts > 0 ? "retry at" : "sent at", job.state == .waiting ? job.runAt : nil),
             ("expires at", isUnsent ? job.expiresAt : nil),
         ]
-        let lease = Fact(name: "lease ends at", value: "60s after its program renews it for the last time")
-        return times.compactMap { name, time in time.map { Fact(name: name, value: text(of: $0, now: now)) } }
+        let lease = NamedValue(name: "lease ends at", value: "60s after its program renews it for the last time")
+        return times.compactMap { name, time in time.map { NamedValue(name: name, value: text(of: $0, now: now)) } }
             + (job.state == .running ? [lease] : [])
     }
 
@@ -118,9 +105,9 @@ struct JobPage {
         return "\(Quantity.instant(time)), \(rest)"
     }
 
-    private static func kinds(of failures: [ReplayFailure]) -> [Fact] {
+    private static func kinds(of failures: [ReplayFailure]) -> [NamedValue] {
         Dictionary(grouping: failures, by: \.code).sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
-            .map { Fact(name: $0.withoutControls, value: String($1.count)) }
+            .map { NamedValue(name: $0.withoutControls, value: String($1.count)) }
     }
 }
 
@@ -130,16 +117,6 @@ extension JobPage.DiffLine {
         (difference?.lines(isNumbered: false) ?? []).map {
             JobPage.DiffLine(isAdded: $0.hasPrefix("+"), text: $0.withoutControls)
         }
-    }
-}
-
-extension JobPage.Attempt {
-    fileprivate init(_ failure: ReplayFailure) {
-        number = String(failure.number)
-        started = Quantity.instant(failure.startedAt)
-        took = Quantity.time(.seconds(failure.endedAt.timeIntervalSince(failure.startedAt)))
-        code = failure.code.withoutControls
-        message = failure.message.withoutControls
     }
 }
 #endif

@@ -4,23 +4,20 @@ import Foundation
 
 /// The filter of a list of jobs, in the fields of a URL or a form.
 struct JobQuery {
-    /// A field that is not empty.
-    struct Field {
-        let name: String
-        let value: String
-    }
-
     private static let path = "/queue/jobs"
     /// The names of the fields.
     private static let names = ["state", "match", "error", "key", "lane"]
 
-    let fields: [Field]
+    /// The fields that are not empty.
+    let fields: [NamedValue]
     let filter: JobFilter
 
     init(_ form: FormFields) throws(PageProblem) {
         // The spaces of keys and lanes count.
-        fields = Self.names.map { Field(name: $0, value: ["key", "lane"].contains($0) ? form[text: $0] : form[$0]) }
-            .filter { !$0.value.isEmpty }
+        fields = Self.names.map {
+            NamedValue(name: $0, value: ["key", "lane"].contains($0) ? form[text: $0] : form[$0])
+        }
+        .filter { !$0.value.isEmpty }
         let values = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
         var filter = JobFilter(match: try Self.pattern(values["match"]), error: try Self.pattern(values["error"]))
         if let name = values["state"] { filter.fields.states = [try Self.state(name)] }

@@ -4,33 +4,15 @@ import Foundation
 
 /// The page that lists jobs.
 struct JobsPage {
-    struct Row {
-        let id: String
-        let state: String
-        let reason: String
-        let tries: String
-        let age: String
-        let next: String
-        let method: String
-        let key: String
-        let url: String
-    }
-
-    /// A state to choose.
-    struct Choice {
-        let name: String
-        let isChosen: Bool
-    }
-
     /// The number of jobs on a page.
     private static let limit = 50
     /// The time that a search for a text may take.
     private static let patience = Duration.milliseconds(150)
 
     let isWritable: Bool
-    let jobs: [Row]
+    let jobs: [JobRow]
     let states: [Choice]
-    let fields: [JobQuery.Field]
+    let fields: [NamedValue]
     let match: String
     let error: String
     let key: String
@@ -45,8 +27,10 @@ struct JobsPage {
     init(_ page: JobFilter.Page, of query: JobQuery, isWritable: Bool, now: Date = Date()) {
         self.isWritable = isWritable
         let listed = page.jobs.prefix(Self.limit)
-        jobs = listed.map { Row($0, now: now) }
-        states = ReplayState.allCases.map { Choice(name: $0.description, isChosen: $0.description == query["state"]) }
+        jobs = listed.map { JobRow($0, now: now) }
+        states = ReplayState.allCases.map(\.description).map {
+            Choice(value: $0, name: $0, isSelected: $0 == query["state"])
+        }
         fields = query.fields
         match = query["match"]
         error = query["error"]
@@ -73,19 +57,5 @@ struct JobsPage {
             return await inspector.page("jobs", title: "Jobs", section: "/queue", value)
         }
     ]
-}
-
-extension JobsPage.Row {
-    fileprivate init(_ job: ReplayJob, now: Date) {
-        id = String(job.id)
-        state = job.state.description
-        reason = JobRow.reason(job)
-        tries = "\(job.attempts)/\(job.attemptLimit)"
-        age = Quantity.age(now, since: job.enqueuedAt)
-        next = JobRow.next(job, now: now)
-        method = job.method.withoutControls
-        key = (job.orderingKey ?? "").withoutControls
-        url = job.url.withoutControls
-    }
 }
 #endif

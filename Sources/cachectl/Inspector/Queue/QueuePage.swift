@@ -13,12 +13,6 @@ struct QueuePage {
         let line: Sparkline
     }
 
-    struct Oldest {
-        let id: String
-        let text: String
-        let age: String
-    }
-
     struct Hold {
         let kind: String
         let name: String
@@ -34,7 +28,7 @@ struct QueuePage {
     /// The jobs that ``errors`` are about, if there are others.
     let errorNote: String?
     let holds: [Hold]
-    let oldest: Oldest?
+    let oldest: JobRow?
 
     /// - Parameters:
     ///   - counts: The current number of jobs in each state.
@@ -49,27 +43,29 @@ struct QueuePage {
             let earlier = samples.map { $0.counts[state] ?? 0 }
             return Row(field: "state", value: state.description, count: counts[state] ?? 0, earlier: earlier)
         }
-        lanes = latest.lanes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { name, count in
-            Row(field: "lane", value: name, count: count, earlier: samples.dropLast().map { $0.lanes[name] ?? 0 })
-        }
+        lanes = Row.all(of: "lane", \.lanes, latest: latest, samples: samples)
         let others =
             QueueSample.open.reduce(0) { $0 + latest.counts[$1, default: 0] } - latest.lanes.values.reduce(0, +)
         laneNote = others > 0 ? "and \(Quantity.jobs(others)) in other lanes" : nil
-        errors = latest.errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { code, count in
-            Row(field: "error", value: code, count: count, earlier: samples.dropLast().map { $0.errors[code] ?? 0 })
-        }
+        errors = Row.all(of: "error", \.errors, latest: latest, samples: samples)
         let failed = QueueSample.failedStates.reduce(0) { $0 + latest.counts[$1, default: 0] }
         errorNote = failed > latest.failed ? "of the first \(latest.failed) of \(Quantity.jobs(failed))" : nil
         self.holds = holds.map { Hold($0) }
-        oldest = latest.oldest.map { job in
-            Oldest(
-                id: String(job.id), text: "\(job.state): \(job.method) \(job.url)".withoutControls,
-                age: Quantity.age(now, since: job.enqueuedAt))
-        }
+        oldest = latest.oldest.map { JobRow($0, now: now) }
     }
 }
 
 extension QueuePage.Row {
+    /// Returns the rows of the values of a field, those with the most jobs first.
+    fileprivate static func all(
+        of field: String, _ counts: KeyPath<QueueSample, [String: Int]>, latest: QueueSample, samples: [QueueSample]
+    ) -> [Self] {
+        latest[keyPath: counts].sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { name, count in
+            let earlier = samples.dropLast().map { $0[keyPath: counts][name] ?? 0 }
+            return Self(field: field, value: name, count: count, earlier: earlier)
+        }
+    }
+
     /// - Parameter field: The field of the list's filter that has this value.
     fileprivate init(field: String, value: String, count: Int, earlier: [Int]) {
         name = value.withoutControls
@@ -81,7 +77,7 @@ extension QueuePage.Row {
 
 extension QueuePage.Hold {
     fileprivate init(_ hold: ReplayQueue.ActiveHold) {
-        let form = HoldForm(hold.hold, reason: hold.reason, since: hold.since)
+        let form = HoldForm(hold)
         kind = form.kind
         name = form.name ?? ""
         text = form.line.withoutControls

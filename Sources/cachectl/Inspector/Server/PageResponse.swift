@@ -22,7 +22,9 @@ struct PageProblem: Error {
     let message: String
 
     static func missing(_ message: String) -> PageProblem { PageProblem(status: 404, message: message) }
+}
 
+extension PageProblem {
     /// Returns the problem for an error of a page; `nil` if the page is at fault.
     init?(_ error: any Error) {
         switch error {
@@ -37,14 +39,7 @@ struct PageProblem: Error {
 
     /// Creates the problem for any error.
     init(any error: any Error) {
-        self =
-            PageProblem(error)
-            ?? PageProblem(status: 500, message: "The page has failed: \(type(of: error)).")
-    }
-
-    init(status: Int = 400, message: String) {
-        self.status = status
-        self.message = message
+        self = PageProblem(error) ?? PageProblem(status: 500, message: "The page has failed: \(type(of: error)).")
     }
 
     private static func status(of code: ReplayError.Code) -> Int {

@@ -1,4 +1,5 @@
 #if Tools
+import Diamond
 import DiamondSQLite
 
 /// The secrets that let one browser in: a token in the first URL, and then a cookie.
@@ -36,13 +37,7 @@ final class Session: Sendable {
     func accepts(cookie text: String) -> Bool { Self.areEqual(text, cookie) }
 
     /// Returns 256 random bits as text.
-    private static func secret() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<4).map { _ in
-            let digits = String(generator.next(), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
+    private static func secret() -> String { Hex.text(of: (0..<32).map { _ in UInt8.random(in: .min ... .max) }) }
 
     /// Compares texts in a time that does not depend on the place of the first difference.
     private static func areEqual(_ one: String, _ other: String) -> Bool {

@@ -28,13 +28,6 @@ struct TimelinePage {
         let width: Int
     }
 
-    /// A kind of requests to choose.
-    struct Kind {
-        let value: String
-        let name: String
-        let isSelected: Bool
-    }
-
     private static let rowLimit = 100
     private static let kinds: KeyValuePairs = [
         "": "all", "network": "on the wire", "hit": "from the cache", "failed": "failed", "refresh": "refreshes",
@@ -42,7 +35,8 @@ struct TimelinePage {
 
     let hasFile: Bool
     let text: String
-    let kinds: [Kind]
+    /// The kinds of requests to choose from.
+    let kinds: [Choice]
     /// The path of the live rows, with the filter.
     let live: String
     private(set) var rows: [Row] = []
@@ -66,7 +60,7 @@ struct TimelinePage {
     private init(_ feed: EventFeed, _ query: FormFields) async {
         let kind = query["kind"]
         text = query["url"]
-        kinds = Self.kinds.map { Kind(value: $0.key, name: $0.value, isSelected: $0.key == kind) }
+        kinds = Self.kinds.map { Choice(value: $0.key, name: $0.value, isSelected: $0.key == kind) }
         live = query.address("/timeline/live", replacing: "kind", with: kind)
         let events = await feed.latest()
         hasFile = await feed.hasFile
