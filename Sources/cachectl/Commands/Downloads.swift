@@ -98,8 +98,10 @@ struct DownloadsRemove: AsyncParsableCommand {
     func run() async throws {
         let cache = try store.openFile(because: "a server keeps no parts of downloads")
         let chosen = try chosen(in: cache)
-        guard !dryRun else { return show(chosen.count) }
-        show(try await cache.remove(chosen))
+        let count = dryRun ? chosen.count : try await cache.remove(chosen)
+        Output.result(
+            [dryRun ? "wouldRemove" : "removed": count],
+            or: "\(dryRun ? "would remove" : "removed") \(Quantity.downloads(count))", isJSON: store.json)
     }
 
     private func chosen(in cache: Cache) throws -> [KeptDownload] {
@@ -117,11 +119,6 @@ struct DownloadsRemove: AsyncParsableCommand {
         let problem = count == 0 ? "no download's key begins" : "several keys begin"
         let remedy = count == 0 ? "look it up with 'cachectl downloads'" : "give more of it"
         throw Failure.report(Failure.nothingFound, "\(problem) with '\(digits)': \(remedy)")
-    }
-
-    private func show(_ count: Int) {
-        guard !store.json else { return Output.json([dryRun ? "wouldRemove" : "removed": count]) }
-        Output.line("\(dryRun ? "would remove" : "removed") \(Quantity.downloads(count))")
     }
 }
 

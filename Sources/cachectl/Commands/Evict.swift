@@ -41,23 +41,19 @@ struct Evict: AsyncParsableCommand {
 
     private func show(_ usage: CacheUsage) {
         let excess = usage.used > usage.bound ? usage.used - usage.goal : 0
-        guard !store.json else {
-            return Output.json(["used": usage.used, "bound": usage.bound, "wouldEvictBytes": excess])
-        }
-        Output.line("would evict \(excess > 0 ? "about \(Quantity.bytes(excess))" : "nothing"): \(Self.text(usage))")
+        Output.result(
+            ["used": usage.used, "bound": usage.bound, "wouldEvictBytes": excess],
+            or: "would evict \(excess > 0 ? "about \(Quantity.bytes(excess))" : "nothing"): \(Self.text(usage))",
+            isJSON: store.json)
     }
 
     private func show(_ eviction: CacheEviction) {
-        guard !store.json else {
-            return Output.json([
-                "evicted": Int64(eviction.count), "evictedBytes": eviction.bytes, "used": eviction.usage.used,
+        let evicted = "evicted \(Quantity.entries(eviction.count)), \(Quantity.bytes(eviction.bytes))"
+        Output.result(
+            [
+                "evicted": eviction.count, "evictedBytes": eviction.bytes, "used": eviction.usage.used,
                 "bound": eviction.usage.bound,
-            ])
-        }
-        Output.line(
-            "evicted \(Quantity.entries(eviction.count)), \(Quantity.bytes(eviction.bytes)): "
-                + Self.text(eviction.usage)
-        )
+            ], or: "\(evicted): \(Self.text(eviction.usage))", isJSON: store.json)
     }
 
     private static func text(_ usage: CacheUsage) -> String {

@@ -51,7 +51,11 @@ struct Export: ParsableCommand {
         let cache = try store.openCache()
         if filter.needsKey || host != nil { try store.refuseLocked(cache) }
         let count = try archive.map { try write(cache, to: $0) } ?? print(cache)
-        if let archive { show(count, in: archive) }
+        if let archive {
+            Output.result(
+                ["archived": count.exported, "leftOut": count.leftOut],
+                or: "archived \(Quantity.entries(count.exported)) in \(archive)", isJSON: store.json)
+        }
         if count.leftOut > 0 {
             let others = archive == nil ? "" : ", are superseded variants, or are sealed and have tags"
             Output.note("\(Quantity.entries(count.leftOut)) left out: parts, or they cannot be read\(others)")
@@ -67,11 +71,6 @@ struct Export: ParsableCommand {
         var exported = 0
         var leftOut = 0
         var hasLocked = false
-    }
-
-    private func show(_ count: Count, in archive: String) {
-        guard !store.json else { return Output.json(["archived": count.exported, "leftOut": count.leftOut]) }
-        Output.line("archived \(Quantity.entries(count.exported)) in \(archive)")
     }
 
     /// Passes each entry to a closure that exports it, and returns whether it could.

@@ -22,20 +22,17 @@ struct Invalidate: AsyncParsableCommand {
     var dryRun = false
 
     func run() async throws {
-        show(
-            try await options.apply(to: store) { (cache, selection) throws(CacheError) in
-                guard !dryRun else { return try cache.count(selection, onlyValid: true) }
-                let count = try await cache.invalidate(selection)
-                if count == 0, let server = cache.server {
-                    Output.note("\(server) may mark entries without counting them")
-                }
-                return count
-            })
-    }
-
-    private func show(_ count: Int) {
-        guard !store.json else { return Output.json([dryRun ? "wouldInvalidate" : "invalidated": count]) }
-        Output.line("\(dryRun ? "would mark" : "marked") \(Quantity.entries(count)) stale")
+        let count = try await options.apply(to: store) { (cache, selection) throws(CacheError) in
+            guard !dryRun else { return try cache.count(selection, onlyValid: true) }
+            let count = try await cache.invalidate(selection)
+            if count == 0, let server = cache.server {
+                Output.note("\(server) may mark entries without counting them")
+            }
+            return count
+        }
+        Output.result(
+            [dryRun ? "wouldInvalidate" : "invalidated": count],
+            or: "\(dryRun ? "would mark" : "marked") \(Quantity.entries(count)) stale", isJSON: store.json)
     }
 }
 #endif

@@ -51,11 +51,10 @@ private struct Pinning {
             throw Failure.report(
                 Failure.nothingFound, "\(reason ?? "the entry \(key) was just removed"): see 'cachectl list'")
         }
-        guard !store.json else {
-            return Output.json(["key": listing.key.description, "pinned": isPinned] as JSONObject)
-        }
-        Output.line(
-            "\(isPinned ? "pinned" : "unpinned") \(listing.key.description.prefix(12)) \(listing.url)".printable)
+        let found = listing.key.description
+        Output.result(
+            ["key": found, "pinned": isPinned],
+            or: "\(isPinned ? "pinned" : "unpinned") \(found.prefix(12)) \(listing.url)".printable, isJSON: store.json)
     }
 }
 #endif

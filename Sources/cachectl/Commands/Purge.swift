@@ -22,15 +22,12 @@ struct Purge: AsyncParsableCommand {
     var dryRun = false
 
     func run() async throws {
-        show(
-            try await options.apply(to: store) { (cache, selection) throws(CacheError) in
-                dryRun ? try cache.count(selection) : try await cache.purge(selection)
-            })
-    }
-
-    private func show(_ count: Int) {
-        guard !store.json else { return Output.json([dryRun ? "wouldErase" : "erased": count]) }
-        Output.line("\(dryRun ? "would erase" : "erased") \(Quantity.entries(count))")
+        let count = try await options.apply(to: store) { (cache, selection) throws(CacheError) in
+            dryRun ? try cache.count(selection) : try await cache.purge(selection)
+        }
+        Output.result(
+            [dryRun ? "wouldErase" : "erased": count],
+            or: "\(dryRun ? "would erase" : "erased") \(Quantity.entries(count))", isJSON: store.json)
     }
 }
 #endif

@@ -53,8 +53,8 @@ struct Simulate: ParsableCommand {
 
     private func set(_ isRecording: Bool, in cache: Cache) throws {
         try cache.setRecording(isRecording)
-        guard !store.json else { return Output.json(["recording": isRecording]) }
-        Output.line(isRecording ? "the store now records accesses" : "the store no longer records accesses")
+        let text = isRecording ? "the store now records accesses" : "the store no longer records accesses"
+        Output.result(["recording": isRecording], or: text, isJSON: store.json)
     }
 
     private func show(_ simulation: Simulation, _ recommendation: Simulation.Recommendation) {

@@ -46,7 +46,7 @@ struct Verify: AsyncParsableCommand {
             case .server(let url):
                 let cache = try url.cache(seal)
                 isSound = try await verify(queue: queue) { (note) throws(CacheError) in
-                    try ServerInspection(of: cache) { note($0, nil) }
+                    try ServerInspection(of: cache) { note($0, 0) }
                 }
             case nil: show(nil, queue: queue, rows: [])
             }
@@ -68,10 +68,10 @@ struct Verify: AsyncParsableCommand {
 
     /// Verifies the cache, repairs it if wanted, and prints the result.
     ///
-    /// - Parameter inspect: Inspects the cache, and passes on the number of entries read, and of all if it is known.
+    /// - Parameter inspect: Inspects the cache, and passes on the number of entries read, and that of all, or 0.
     /// - Returns: Whether no finding remains.
     private func verify(
-        queue: ReplayInspection?, _ inspect: ((Int, Int?) -> Void) throws(CacheError) -> any CacheInspecting
+        queue: ReplayInspection?, _ inspect: ((Int, Int) -> Void) throws(CacheError) -> any CacheInspecting
     ) async throws(CacheError) -> Bool {
         let progress = Progress("entries", isQuiet: quiet || store.json)
         defer { progress.end() }

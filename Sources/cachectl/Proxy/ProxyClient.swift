@@ -20,7 +20,6 @@ actor ProxyClient: GatewayClient {
     private let phase: ConnectionPhase
     private let window: WriteWindow
     private let expectations: OriginExpectations
-    private let now: @Sendable () -> WallTime
     private var state = State.waiting
     /// Whether the whole body of the request was read. Otherwise the connection cannot serve another request.
     private var hasWholeRequest: Bool
@@ -36,7 +35,6 @@ actor ProxyClient: GatewayClient {
         phase = connection.phase
         window = connection.window
         expectations = connection.proxy.expectations
-        now = connection.proxy.now
         hasWholeRequest = request.content == .none
     }
 
@@ -68,7 +66,7 @@ actor ProxyClient: GatewayClient {
             return try await send(ProxyProblem.nothingStored)
         }
         let keepsAlive = request.keepsAlive && hasWholeRequest && !phase.isQuiescing
-        let response = ProxyResponse(head, to: request, of: site, keepsAlive: keepsAlive, now: now())
+        let response = ProxyResponse(head, to: request, of: site, keepsAlive: keepsAlive)
         if head.status == .expectationFailed, request.expectsContinue { expectations.noteRefusal(of: request.target) }
         record.begin(head)
         isStored = head.cacheStatus?.isStored == true

@@ -7,7 +7,7 @@ import NIOHTTP1
 
 /// A client's connection. It serves one request after another.
 struct ProxyConnection: Sendable {
-    typealias Parts = NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+    typealias Parts = NIOAsyncChannelInboundStream<RequestPart>.AsyncIterator
 
     let proxy: ReverseProxy
     let channel: any Channel
@@ -33,13 +33,13 @@ struct ProxyConnection: Sendable {
 
     /// Serves requests until the client leaves or the connection cannot serve another one.
     @concurrent
-    func run(_ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>) async {
+    func run(_ inbound: NIOAsyncChannelInboundStream<RequestPart>) async {
         var parts = inbound.makeAsyncIterator()
         do {
             while !phase.isQuiescing {
-                guard case .head(let head)? = try await parts.next(), try await serve(head, parts: &parts) else {
-                    break
-                }
+                guard case .head(let head, let request)? = try await parts.next(),
+                    try await serve(head, request: request, parts: &parts)
+                else { break }
             }
         } catch {
             await refuse(RequestFailure(error))
@@ -52,8 +52,7 @@ struct ProxyConnection: Sendable {
         guard let problem = failure.problem else { return }
         let body = problem.response.body
         let response = ProxyResponse(
-            problem.response, to: nil, of: proxy.site, isForHead: failure.isForHead, keepsAlive: false,
-            now: proxy.now())
+            problem.response, to: nil, of: proxy.site, isForHead: failure.isForHead, keepsAlive: false)
         guard let bytes = response.bytes(with: body) else { return }
         try? await outbound.write(ResponsePiece(bytes: bytes))
         let count = failure.isForHead ? 0 : body.count
@@ -81,10 +80,12 @@ struct ProxyConnection: Sendable {
     ///
     /// - Returns: whether the connection may serve another one.
     @concurrent
-    private func serve(_ head: HTTPRequestHead, parts: inout Parts) async throws -> Bool {
+    private func serve(
+        _ head: HTTPRequestHead, request: Result<ProxyRequest, ProxyProblem>, parts: inout Parts
+    ) async throws -> Bool {
         do {
             guard !peer.isSurplus else { throw ProxyProblem.tooManyClients }
-            return try await serve(ProxyRequest(head, site: proxy.site), parts: &parts)
+            return try await serve(request.get(), parts: &parts)
         } catch {
             throw RequestFailure(error, head: head)
         }

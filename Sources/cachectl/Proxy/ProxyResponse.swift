@@ -26,10 +26,9 @@ struct ProxyResponse: Sendable {
     ///   - isForHead: whether a request that could not be read was a HEAD.
     ///   - isWhole: whether the response has all of its body.
     ///   - keepsAlive: whether the connection may serve another request.
-    ///   - now: the current time.
     init(
         _ response: Response, to request: ProxyRequest?, of site: ProxySite, isForHead: Bool = false,
-        isWhole: Bool = false, keepsAlive: Bool, now: WallTime
+        isWhole: Bool = false, keepsAlive: Bool
     ) {
         status = response.status
         fields = response.headers.endToEnd
@@ -47,6 +46,7 @@ struct ProxyResponse: Sendable {
         case .close: fields[.contentLength] = nil
         case .none: if response.status == .noContent { fields[.contentLength] = nil }
         }
+        let now = WallTime.now
         if !fields.hasDate(at: now) { fields[.date] = HTTPDate.text(of: Self.time(of: response, now: now)) }
         if response.source != .generated || request != nil { fields.append(site.via(version: "1.1")) }
         // RFC 9211.

@@ -23,7 +23,6 @@ struct ReverseProxy: Sendable {
     let clients: ClientCount
     let expectations = OriginExpectations()
     let budget = WriteBudget()
-    let now: @Sendable () -> WallTime = { .now }
 
     /// The maximum size of a request's head, in bytes.
     static let headLimit = 64 << 10
@@ -68,7 +67,7 @@ struct ReverseProxy: Sendable {
 /// Sets up and serves the connections of clients.
 struct ProxyChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
-        let connection: NIOAsyncChannel<HTTPServerRequestPart, ResponsePiece>
+        let connection: NIOAsyncChannel<RequestPart, ResponsePiece>
         let phase: ConnectionPhase
         let presence: ClientPresence
         let peer: ProxyPeer
@@ -94,7 +93,7 @@ struct ProxyChannel: ServerChildChannel {
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: sizes)))
             try pipeline.addHandler(methods)
             try pipeline.addHandler(HitResponder(proxy, phase, peer))
-            let connection = try NIOAsyncChannel<HTTPServerRequestPart, ResponsePiece>(
+            let connection = try NIOAsyncChannel<RequestPart, ResponsePiece>(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(
                     // The elements of a body have up to 64 KiB each.

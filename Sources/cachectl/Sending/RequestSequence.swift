@@ -147,7 +147,6 @@ struct RequestSequence: Sendable {
         }
         return code
     }
-
 }
 
 extension Engine {

@@ -62,6 +62,9 @@ enum Output {
     /// Writes a JSON value with sorted keys.
     static func json(_ value: some Encodable) { write(text(of: value, isPretty: true) + "\n") }
 
+    /// Writes a JSON value, or a line.
+    static func result(_ form: JSONObject, or text: String, isJSON: Bool) { isJSON ? json(form) : line(text) }
+
     /// Writes a JSON value with sorted keys as one line.
     static func jsonLine(_ value: some Encodable) { write(text(of: value) + "\n") }
 

@@ -45,18 +45,15 @@ struct QueueExport: AsyncParsableCommand {
         let unreadable = try queue.map { try export($0, to: writer) } ?? 0
         if let writer, let archive {
             try writer.finish()
-            show(writer.count, in: archive)
+            Output.result(
+                ["archived": writer.count], or: "archived \(Quantity.jobs(writer.count)) in \(archive)",
+                isJSON: place.json)
         }
         if unreadable > 0 {
             throw Failure.report(
                 Failure.damaged,
                 "the requests of \(Quantity.jobs(unreadable)) cannot be read: see 'cachectl queue show ID'")
         }
-    }
-
-    private func show(_ count: Int, in archive: String) {
-        guard !place.json else { return Output.json(["archived": count]) }
-        Output.line("archived \(Quantity.jobs(count)) in \(archive)")
     }
 
     /// - Returns: The number of jobs whose requests cannot be read.

@@ -98,17 +98,15 @@ struct QueueImport: AsyncParsableCommand {
     ///   - known: The number of jobs of an archive that the queue has.
     ///   - takenIn: The number of lines whose unique names other jobs have.
     private func show(_ count: Int, leftOut: Int, known: Int, takenIn: Int) {
-        guard !place.json else {
-            let form: JSONObject = [
-                "jobs": count, "leftOut": leftOut, "known": known > 0 ? known : nil,
-                "takenIn": takenIn > 0 ? takenIn : nil, "dryRun": dryRun,
-            ]
-            return Output.json(form)
-        }
         let ended = leftOut > 0 ? "; \(leftOut) left out: done, dead or in review" : ""
         let old = known > 0 ? "; \(known) not added: the queue has them" : ""
         let others = takenIn > 0 ? "; \(takenIn) not added: another job has the unique name" : ""
-        Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(count))\(ended)\(old)\(others)")
+        let imported = "\(dryRun ? "would import" : "imported") \(Quantity.jobs(count))"
+        Output.result(
+            [
+                "jobs": count, "leftOut": leftOut, "known": known > 0 ? known : nil,
+                "takenIn": takenIn > 0 ? takenIn : nil, "dryRun": dryRun,
+            ], or: imported + ended + old + others, isJSON: place.json)
     }
 }
 #endif

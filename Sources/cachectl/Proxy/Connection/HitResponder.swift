@@ -1,7 +1,16 @@
 #if Tools
 import Diamond
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
+
+/// A part of a request, as the task that serves a connection gets it.
+enum RequestPart: Sendable {
+    /// A head, and the request that was read from it.
+    case head(HTTPRequestHead, request: Result<ProxyRequest, ProxyProblem>)
+    case body(ByteBuffer)
+    case end
+}
 
 /// A piece of a response by the task that serves a connection.
 struct ResponsePiece: Sendable {
@@ -22,7 +31,7 @@ struct ResponsePiece: Sendable {
 /// loop.
 final class HitResponder: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
-    typealias InboundOut = HTTPServerRequestPart
+    typealias InboundOut = RequestPart
     typealias OutboundIn = ResponsePiece
     typealias OutboundOut = ByteBuffer
 
@@ -46,12 +55,17 @@ final class HitResponder: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            guard mayAnswer(context), let answer = answer(to: head) else { return pass(data, in: context) }
+            let start = ContinuousClock.now
+            let request = Result { () throws(ProxyProblem) in try ProxyRequest(head, site: proxy.site) }
+            guard mayAnswer(context), let answer = answer(to: request, since: start) else {
+                return pass(.head(head, request: request), in: context)
+            }
             isAnswered = true
             mustFlush = true
             write(answer, in: context)
-        case .body, .end:
-            guard isAnswered else { return context.fireChannelRead(data) }
+        case .body(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
+        case .end:
+            guard isAnswered else { return context.fireChannelRead(wrapInboundOut(.end)) }
             isAnswered = false
         }
     }
@@ -131,10 +145,10 @@ final class HitResponder: ChannelDuplexHandler {
     }
 
     /// Passes the head of a request on to the task.
-    private func pass(_ head: NIOAny, in context: ChannelHandlerContext) {
+    private func pass(_ head: RequestPart, in context: ChannelHandlerContext) {
         if waitingCount == 0 { phase.begin(.response) }
         waitingCount += 1
-        context.fireChannelRead(head)
+        context.fireChannelRead(wrapInboundOut(head))
     }
 
     /// Whether the next response in order may be written now. A client that does not read gets no more of them.
@@ -144,16 +158,15 @@ final class HitResponder: ChannelDuplexHandler {
 
     /// Returns the response to a request; `nil` if the task has to answer: also if the head is malformed, or the
     /// connection closes after the response.
-    private func answer(to head: HTTPRequestHead) -> ByteBuffer? {
-        guard head.method == .GET || head.method == .HEAD else { return nil }
-        let start = ContinuousClock.now
-        guard let request = try? ProxyRequest(head, site: proxy.site), request.content == .none, request.keepsAlive,
-            !request.hasLooped,
+    private func answer(
+        to request: Result<ProxyRequest, ProxyProblem>, since start: ContinuousClock.Instant
+    ) -> ByteBuffer? {
+        guard case .success(let request) = request, request.method == .get || request.method == .head,
+            request.content == .none, request.keepsAlive, !request.hasLooped,
             let stored = proxy.engine.responseInMemory(
                 to: proxy.request(request), bodyLimit: proxy.budget.window)
         else { return nil }
-        let response = ProxyResponse(
-            stored, to: request, of: proxy.site, isWhole: true, keepsAlive: true, now: proxy.now())
+        let response = ProxyResponse(stored, to: request, of: proxy.site, isWhole: true, keepsAlive: true)
         guard let bytes = response.bytes(with: stored.body) else { return nil }
         var record = AccessRecord()
         record.begin(stored)
