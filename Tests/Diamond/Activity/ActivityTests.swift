@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 @Suite("The activity counter", .limit(minutes: 5)) struct ActivityTests {
-    @Test func `an activity counter counts the end of a token once, however often end is called`() {
+    @Test func `counts the end of a token once, however often end is called`() {
         let activity = Activity()
         let first = activity.begin()
         let second = activity.begin()
@@ -18,13 +18,13 @@ import Testing
         #expect(activity.counts.inFlight == 0)
     }
 
-    @Test func `an activity counter ends a token that was released`() {
+    @Test func `ends a token that was released`() {
         let activity = Activity()
         do { _ = activity.begin() }
         #expect(activity.counts.inFlight == 0)
     }
 
-    @Test func `an activity counter is balanced after any number of threads`() async {
+    @Test func `is balanced after any number of threads`() async {
         let activity = Activity()
         let recorder = ActivityRecorder(activity)
         await withTaskGroup(of: Void.self) { group in
@@ -40,7 +40,7 @@ import Testing
         #expect(recorder.begun == 8000 && recorder.isBalanced)
     }
 
-    @Test(arguments: ActivityInterval.Kind.all) func `an activity counter counts every kind separately`(
+    @Test(arguments: ActivityInterval.Kind.all) func `counts every kind separately`(
         kind: ActivityInterval.Kind
     ) {
         let activity = Activity()
@@ -55,7 +55,7 @@ import Testing
         #expect(activity.counts == ActivityCounts())
     }
 
-    @Test func `an activity counter counts by lane, origin and tag`() {
+    @Test func `counts by lane, origin and tag`() {
         let activity = Activity()
         let tokens = [
             activity.begin(.attempt, "images", "http://a", tags: ["x", "y"]),
@@ -72,7 +72,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `an activity counter keeps no keys of intervals that ended long ago`() {
+    @Test func `keeps no keys of intervals that ended long ago`() {
         var counters = ActivityCounters()
         let places = (0..<1000).map {
             counters.begin(.attempt, for: ActivitySubject(lane: .default, origin: "\($0)", tags: []))
@@ -84,7 +84,7 @@ import Testing
         #expect(counters.snapshot.origins.keys.sorted() == ["new"] && again < 1000)
     }
 
-    @Test func `an activity counter reports nothing to an observer whose observation is released`() {
+    @Test func `reports nothing to an observer whose observation is released`() {
         let activity = Activity()
         let events = Guarded(0)
         do { _ = activity.observe { _ in events.withLock { $0 += 1 } } }
@@ -92,7 +92,7 @@ import Testing
         #expect(events.withLock { $0 } == 0)
     }
 
-    @Test func `activity counters give every interval a unique ID`() {
+    @Test func `gives every interval a unique ID`() {
         let ids = Guarded<[ActivityInterval.ID]>([])
         let activities = (0..<2).map { _ in Activity() }
         let observations = activities.map {
@@ -103,7 +103,7 @@ import Testing
         withExtendedLifetime(observations) {}
     }
 
-    @Test func `an activity counter releases an observer without holding a lock`() {
+    @Test func `releases an observer without holding a lock`() {
         let activity = Activity()
         let counts = Guarded<[Int]>([])
         do {
@@ -124,7 +124,7 @@ import Testing
         deinit { if let count = count() { counts.withLock { $0.append(count) } } }
     }
 
-    @Test func `an activity counter reports the outcome passed to end, or else the outcome set before`() {
+    @Test func `reports the outcome passed to end, or else the outcome set before`() {
         let activity = Activity()
         let outcomes = Guarded<[ActivityOutcome]>([])
         let observation = activity.observe { event in

@@ -83,7 +83,7 @@ extension IndicatorLife {
         await untilTrue { [clock] in clock.sleeping == [duration].compactMap(\.self) }
     }
 
-    @Test func `an indicator shows an activity after a second, and hides a sixth of a second after the last`() async {
+    @Test func `shows an activity after a second, and hides a sixth of a second after the last`() async {
         let activity = Activity(clock: clock)
         let indicator = activity.indicator()
         var visibility = indicator.visibility.makeAsyncIterator()
@@ -101,7 +101,7 @@ extension IndicatorLife {
         #expect(await visibility.next() == false)
     }
 
-    @Test func `an indicator stays through an activity that follows before it is hidden`() async {
+    @Test func `stays through an activity that follows before it is hidden`() async {
         let activity = Activity(clock: clock)
         let indicator = activity.indicator(showDelay: .zero, hideDelay: .seconds(2))
         let first = activity.begin()

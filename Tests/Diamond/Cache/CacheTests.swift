@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `a cache knows whether a response is in memory without reading its file`(memory: Int) async throws {
+    func `knows whether a response is in memory without reading its file`(memory: Int) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: memory, writeDelay: .seconds(86_400))
         let entry = try entry("a")
         #expect(cache.peek(entry.key, request: entry.request) == nil)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1024, 131_071, 131_072, 131_073, 1_000_000])
-    func `a cache returns what was stored, byte for byte`(size: Int) async throws {
+    func `returns what was stored, byte for byte`(size: Int) async throws {
         let cache = try open()
         let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let entry = try entry("a", body: body)
@@ -83,7 +83,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: other) == nil)
     }
 
-    @Test func `a cache answers from memory before the write is done, and after`() async throws {
+    @Test func `answers from memory before the write is done, and after`() async throws {
         let cache = try open(memory: 1 << 20)
         let entry = try entry("a")
         cache.store(entry)
@@ -93,7 +93,7 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `a cache answers from memory after it has read an entry from disk`() async throws {
+    @Test func `answers from memory after it has read an entry from disk`() async throws {
         let writing = try open()
         let entry = try entry("a")
         writing.store(entry)

@@ -42,7 +42,7 @@ import Testing
 
     private enum Failure: Error { case hit }
 
-    @Test func `a memory tier evicts the excess as soon as its limit is lowered`() throws {
+    @Test func `evicts the excess as soon as its limit is lowered`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         for index in 0..<100 { store(try entry("\(index)", size: 1000), in: tier) }
         #expect(tier.cost > 100_000)
@@ -53,7 +53,7 @@ import Testing
         #expect(tier.capacity == 50_000)
     }
 
-    @Test func `a memory tier stays within its limit after any operation`() throws {
+    @Test func `stays within its limit after any operation`() throws {
         let tier = MemoryTier(capacity: 100_000)
         var generator = SplitMix(state: Effort.seed)
         var kept: [CacheEntry] = []
@@ -79,20 +79,20 @@ import Testing
         }
     }
 
-    @Test func `a memory tier does not store an entry that would fill it alone`() throws {
+    @Test func `does not store an entry that would fill it alone`() throws {
         let tier = MemoryTier(capacity: 64_000)
         let big = try entry("big", size: 5000)
         store(big, in: tier)
         #expect(!has(tier, big))
     }
 
-    @Test func `a memory tier replaces an entry without counting it twice`() throws {
+    @Test func `replaces an entry without counting it twice`() throws {
         let tier = MemoryTier(capacity: 100_000)
         for _ in 0..<10 { store(try entry("a", size: 100), in: tier) }
         #expect(tier.cost == cost(try entry("a", size: 100)))
     }
 
-    @Test func `a memory tier does not store an entry read from disk that may be outdated`() throws {
+    @Test func `does not store an entry read from disk that may be outdated`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let (old, new) = (try entry("a", size: 1), try entry("a", size: 2))
         for change in [{ store(new, in: tier) }, { tier.remove(old.key) }, { tier.removeAll() }] {
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [("one", [true, false]), ("other", [false, false])])
-    func `a memory tier also removes an entry by the URL of its confirmation`(url: String, isLeft: [Bool])
+    func `also removes an entry by the URL of its confirmation`(url: String, isLeft: [Bool])
         throws
     {
         let tier = MemoryTier(capacity: 1 << 20)
@@ -122,7 +122,7 @@ import Testing
         #expect(left == isLeft)
     }
 
-    @Test func `a memory tier requests the hash of a URL once, and none for a removal by URLs`() throws {
+    @Test func `requests the hash of a URL once, and none for a removal by URLs`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }
         for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {
@@ -142,7 +142,7 @@ import Testing
         #expect(entries.map { has(tier, $0) } == [false, true, false])
     }
 
-    @Test func `a memory tier removes exactly the named keys, and every entry that may have a named URL`() throws {
+    @Test func `removes exactly the named keys, and every entry that may have a named URL`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }
         for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {

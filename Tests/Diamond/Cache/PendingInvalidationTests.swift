@@ -7,7 +7,7 @@ import Testing
 @testable import DiamondInspection
 @testable import DiamondSQLite
 
-@Suite("Pending invalidations", .limit(minutes: 5)) struct PendingInvalidationTests {
+@Suite("A pending invalidation", .limit(minutes: 5)) struct PendingInvalidationTests {
     let temporary = TemporaryStore()
 
     /// Opens a cache that does not check for other processes' changes by itself, and that writes only when it is
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [(0, false), (0, true), (1 << 20, false), (1 << 20, true)])
-    func `a pending invalidation applies at once, later in every process, and to its entry only`(
+    func `applies at once, later in every process, and to its entry only`(
         store: (memory: Int, isSealed: Bool)
     ) async throws {
         let cache = try open(memory: store.memory, isSealed: store.isSealed)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a pending invalidation does not apply to an entry that is stored afterwards`(isWritten: Bool) async throws {
+    func `does not apply to an entry that is stored afterwards`(isWritten: Bool) async throws {
         let cache = try open()
         let old = try CacheEntry.stub("a", body: Data("old".utf8))
         var new = try CacheEntry.stub("a", body: Data("new body".utf8))
@@ -67,8 +67,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a pending invalidation does not apply to an entry that is validated afterwards`(isWritten: Bool) async throws
-    {
+    func `does not apply to an entry that is validated afterwards`(isWritten: Bool) async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -107,7 +106,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == confirmed.stored)
     }
 
-    @Test func `a pending invalidation applies to a confirmed entry, and rejects a late confirmation`()
+    @Test func `applies to a confirmed entry, and rejects a late confirmation`()
         async throws
     {
         let cache = try open()

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Eviction by SIEVE") struct SieveTests {
+@Suite("SIEVE") struct SieveTests {
     private func filled(_ count: Int) -> Sieve<Int, String> {
         var sieve = Sieve<Int, String>(capacity: count)
         for key in 0..<count { sieve.insert("\(key)", under: key, cost: 1) }
         return sieve
     }
 
-    @Test func `SIEVE spares used items, and evicts the oldest unused one`() {
+    @Test func `spares used items, and evicts the oldest unused one`() {
         var sieve = filled(10)
         for key in 0..<5 { _ = sieve.use(key) }
         sieve.insert("10", under: 10, cost: 1)
@@ -20,7 +20,7 @@ import Testing
         #expect((0..<12).filter { sieve.use($0) == nil } == [5, 6])
     }
 
-    @Test func `SIEVE goes on where the hand stopped, and begins again after the newest item`() {
+    @Test func `goes on where the hand stopped, and begins again after the newest item`() {
         var sieve = filled(3)
         _ = sieve.use(0)
         sieve.insert("3", under: 3, cost: 1)  // spares 0, takes 1
@@ -31,7 +31,7 @@ import Testing
         #expect([3, 4, 5].allSatisfy { sieve.use($0) != nil })
     }
 
-    @Test func `SIEVE reports whether a use is the first since the hand passed`() {
+    @Test func `reports whether a use is the first since the hand passed`() {
         var sieve = filled(2)
         #expect(sieve.use(0)?.isFirst == true)
         #expect(sieve.use(0)?.isFirst == false)
@@ -39,7 +39,7 @@ import Testing
         #expect(sieve.use(0)?.isFirst == true)
     }
 
-    @Test func `SIEVE does not store an item that costs more than its capacity`() {
+    @Test func `does not store an item that costs more than its capacity`() {
         var sieve = filled(3)
         sieve.insert("big", under: 9, cost: 4)
         #expect(sieve.count == 3)
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// Compares with a reference implementation: an array with the oldest item first.
-    @Test func `SIEVE evicts the same items as a reference implementation, after any operations`() {
+    @Test func `evicts the same items as a reference implementation, after any operations`() {
         var generator = SplitMix(state: Effort.seed)
         var sieve = Sieve<Int, Int>(capacity: 50)
         var plain = PlainSieve(capacity: 50)

@@ -7,7 +7,7 @@ import Testing
 @Suite("A set of tasks", .limit(minutes: 5)) struct TaskSetTests {
     private let tasks = TaskSet<String>()
 
-    @Test func `a task set settles when all tasks have ended`() async {
+    @Test func `settles when all tasks have ended`() async {
         let (gate, ended) = (Gate(), Guarded(0))
         for _ in 0..<3 {
             tasks.add {
@@ -22,7 +22,7 @@ import Testing
         await tasks.waitForAll()
     }
 
-    @Test func `a task set cancels all its tasks`() async {
+    @Test func `cancels all its tasks`() async {
         let isCanceled = Promise<Bool>()
         tasks.add {
             let signal = Signal()
@@ -44,7 +44,7 @@ import Testing
         await tasks.waitForAll()
     }
 
-    @Test func `a task set gives a key to one task at a time`() async {
+    @Test func `gives a key to one task at a time`() async {
         let (first, second) = (Gate(), Gate())
         let started = Guarded<[String]>([])
         func add(_ name: String, until gate: Gate) {
@@ -69,7 +69,7 @@ import Testing
         #expect(started.withLock { $0 } == ["first", "second"])
     }
 
-    @Test func `a task set has a task with a key before the work of the task is prepared`() async {
+    @Test func `has a task with a key before the work of the task is prepared`() async {
         let isCanceled = Promise<Bool>()
         tasks.add(for: "key") { [tasks] in
             tasks.cancel()
@@ -85,7 +85,7 @@ import Testing
     @TaskLocal private static var name: String?
 
     @Test(arguments: [false, true])
-    func `a task set passes the caller's task-local values on unless a task is detached`(
+    func `passes the caller's task-local values on unless a task is detached`(
         isDetached: Bool
     ) async {
         let name = Promise<String?>()

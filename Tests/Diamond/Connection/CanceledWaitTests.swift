@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [CanceledWait.cancelIfAlone, .leave])
-    func `a canceled wait ends at once, and leaves the connection to another task`(effect: CanceledWait) async throws {
+    func `ends at once, and leaves the connection to another task`(effect: CanceledWait) async throws {
         let connection = engine().start(Request("http://h/"))
         let (first, second) = (wait(for: connection, with: effect), wait(for: connection))
         await untilTrue { server.flying.count == 1 && connection.core.withLock { $0.waiters.count == 2 } }

@@ -79,7 +79,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         }
     }
 
-    @Test func `a subclass prepares the request, validates the response before it is stored, and decodes it`()
+    @Test func `prepares the request, validates the response before it is stored, and decodes it`()
         async throws
     {
         let transport = transport()
@@ -142,7 +142,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(try await run(CityConnection(request), by: engine).get().source == .cache)
     }
 
-    @Test func `a subclass stores no response that it cannot decode, and leaves the stored one`() async throws {
+    @Test func `stores no response that it cannot decode, and leaves the stored one`() async throws {
         let body = Guarded(#"{"name":7}"#)
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
@@ -164,7 +164,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(last.city?.name == "Berlin" && transport.requests.count == 3)
     }
 
-    @Test func `a subclass does not validate a redirect that is followed`() async throws {
+    @Test func `does not validate a redirect that is followed`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url.hasSuffix("/old")
                 ? .stub(status: 301, headers: [.location: "/new"], body: "")
@@ -201,7 +201,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         return (transport, engine)
     }
 
-    @Test func `a subclass shares an exchange with other classes, and each validates the response once`() async throws {
+    @Test func `shares an exchange with other classes, and each validates the response once`() async throws {
         let own = (0..<3).map { _ in CityConnection(Request("http://h/")) }
         let plain = Request("http://h/", headers: [.authorization: "Bearer 1"])
         let others = [OtherConnection(Request("http://h/")), Connection(plain)]
@@ -212,7 +212,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
     }
 
     @Test(arguments: [true, false])
-    func `a subclass decides about its shared response, and about storing it if it was first`(
+    func `decides about its shared response, and about storing it if it was first`(
         isFirst: Bool
     ) async throws {
         let strict = CityConnection(Request("http://h/"))
@@ -239,7 +239,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(try await engine.send(plain.request).source == .cache)
     }
 
-    @Test func `a subclass decodes a stale response once, and not its revalidation`() async throws {
+    @Test func `decodes a stale response once, and not its revalidation`() async throws {
         let transport = transport(200, [.cacheControl: "max-age=3600"])
         let engine = engine(transport)
         _ = try await run(CityConnection(Request("http://h/")), by: engine).get()
@@ -254,7 +254,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(connection.asked.count { $0 == "validate network" } == 1)
     }
 
-    @Test func `a subclass is copied as its own class`() async throws {
+    @Test func `is copied as its own class`() async throws {
         let connection = OtherConnection(Request("http://h/"))
         let engine = engine(transport())
         _ = try await run(connection, by: engine).get()
@@ -274,7 +274,7 @@ private final class NamedConnection: Connection, @unchecked Sendable {
         #expect(transport.requests.map(\.url) == ["http://h/S%C3%A3o%20Paulo"])
     }
 
-    @Test func `a subclass may wait in prepare for a connection of the same engine, at any width`()
+    @Test func `may wait in prepare for a connection of the same engine, at any width`()
         async throws
     {
         final class SignedConnection: Connection, @unchecked Sendable {

@@ -7,12 +7,12 @@ import Testing
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "06 nov 94 8:49:37", "1994 NOVEMBER 6 08:49:37.5 UTC", "08:49:37 Nov 6 1994 +0100", "6th Nov 1994 08:49:37",
-    ]) func `a cookie date is parsed in any usual form`(text: String) {
+    ]) func `is parsed in any usual form`(text: String) {
         #expect(CookieDate.date(text) == Date(timeIntervalSince1970: 784_111_777))
     }
 
     @Test(arguments: [("70", 1970), ("99", 1999), ("00", 2000), ("69", 2069), ("1601", 1601), ("2030", 2030)])
-    func `a cookie date has two-digit years from 1970 on`(text: String, year: Int) {
+    func `has two-digit years from 1970 on`(text: String, year: Int) {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         let date = CookieDate.date("01 Jan \(text) 00:00:00")
@@ -28,7 +28,7 @@ import Testing
         #expect(CookieDate.date(text) == nil)
     }
 
-    @Test(arguments: ["29 Feb 2024 00:00:00", "29 Feb 2000 00:00:00"]) func `a cookie date observes leap years`(
+    @Test(arguments: ["29 Feb 2024 00:00:00", "29 Feb 2000 00:00:00"]) func `observes leap years`(
         text: String
     ) {
         #expect(CookieDate.date(text) != nil)

@@ -120,7 +120,7 @@ import Testing
     @Test(arguments: [
         ["a=1"], ["a=1; Path=/", "b=2; Path=/wire"], ["a=1; Expires=Thu, 01 Jan 2099 00:00:00 GMT", "b=2"],
         ["a=1; expires=Thursday, 01-Jan-99 00:00:00 GMT; Secure", "__Host-b=x,y; Path=/"],
-    ]) func `joined Set-Cookie fields are separated`(fields: [String]) {
+    ]) func `are separated`(fields: [String]) {
         #expect(SetCookieFields.separated(fields.joined(separator: ",")) == fields)
         #expect(SetCookieFields.separated(fields.joined(separator: ", ")) == fields)
     }

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 1000, 65536, 1_000_000])
-    func `an upload buffer returns its bytes in any portions`(portion: Int) {
+    func `returns its bytes in any portions`(portion: Int) {
         var buffer = UploadBuffer()
         var (index, received) = (0, Data())
         for size in [0, 1, 2, 300, 65535, 65536, 1, 70_000, 5] {
@@ -25,7 +25,7 @@ import Testing
         #expect(read(&buffer, portion).isEmpty)
     }
 
-    @Test func `an upload buffer counts its bytes`() {
+    @Test func `counts its bytes`() {
         var buffer = UploadBuffer()
         buffer.append(Data("abc".utf8))
         buffer.append(Data("de".utf8))

@@ -77,7 +77,7 @@ import Testing
     // MARK: The rest
 
     @Test(arguments: Successor.allCases)
-    func `a broken transfer is resumed as one response, which is stored`(successor: Successor) async throws {
+    func `is resumed as one response, which is stored`(successor: Successor) async throws {
         let server = try await server(Self.old, [Self.rest("bytes 5-9/10")], for: successor)
         let engine = engine()
         let response = try await engine.send(Request(server.url))

@@ -6,7 +6,7 @@ import Testing
 @Suite("The rules of keys") struct KeyRulesTests {
     private static let ordinary = ["accept", "accept-language", "content-type"]
 
-    @Test(arguments: ordinary) func `key rules treat a selecting header without secrets as ordinary`(header: String) {
+    @Test(arguments: ordinary) func `treat a selecting header without secrets as ordinary`(header: String) {
         #expect(KeyRules().isOrdinary(header))
         #expect(
             header.withBytes {
@@ -15,11 +15,11 @@ import Testing
     }
 
     @Test(arguments: ["authorization", "cookie", "user-agent", "x-api-key", "x-tenant", ""])
-    func `key rules treat no other header as ordinary`(header: String) { #expect(!KeyRules().isOrdinary(header)) }
+    func `treat no other header as ordinary`(header: String) { #expect(!KeyRules().isOrdinary(header)) }
 
     @Test(arguments: [
         IdentityRules(secrets: ["Accept"]), IdentityRules(nonSelecting: ["accept"]),
-    ]) func `key rules apply the app's rules to an ordinary header, too`(own: IdentityRules) throws {
+    ]) func `apply the app's rules to an ordinary header, too`(own: IdentityRules) throws {
         let request = Request("https://h/", headers: [.accept: "a"])
         let form = try CanonicalForm(of: request, rules: KeyRules(own: own)).text
         #expect(!form.contains("\nheader accept a\n"))

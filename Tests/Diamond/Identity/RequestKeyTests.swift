@@ -6,7 +6,7 @@ import Testing
 @Suite("The key of a request") struct RequestKeyTests {
     private static let bytes = Data((0..<32).map { UInt8(truncatingIfNeeded: $0 * 7 + 130) })
 
-    @Test func `a request key keeps its bytes as data, as text and in its prefix`() throws {
+    @Test func `keeps its bytes as data, as text and in its prefix`() throws {
         let key = try #require(RequestKey(stored: Self.bytes))
         #expect(key.bytes == Self.bytes)
         #expect(key.description == Hex.text(of: Self.bytes))
@@ -20,7 +20,7 @@ import Testing
         #expect(RequestKey(stored: bytes) != RequestKey(stored: Self.bytes))
     }
 
-    @Test(arguments: [0, 31, 33]) func `a request key is 32 bytes`(count: Int) {
+    @Test(arguments: [0, 31, 33]) func `is 32 bytes`(count: Int) {
         #expect(RequestKey(stored: Data(count: count)) == nil)
         #expect(RequestKey(String(repeating: "00", count: count)) == nil)
     }

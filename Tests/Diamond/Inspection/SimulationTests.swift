@@ -32,7 +32,7 @@ import Testing
         Simulation(accesses, currentCapacity: capacity, capacities: [])
     }
 
-    @Test func `a simulation counts the misses of SIEVE and of LRU separately`() {
+    @Test func `counts the misses of SIEVE and of LRU separately`() {
         // A scan over the keys 5 to 8 evicts key 1 from an LRU cache.
         let scanned = simulation(trace([1, 2, 3, 4, 1, 5, 6, 7, 8, 1]), at: 4)
         #expect(scanned.requests == 10)
@@ -41,7 +41,7 @@ import Testing
         #expect(scanned.unbounded == Misses(requests: 0.8, bytes: 0.8))
     }
 
-    @Test func `a simulation misses a whole loop that exceeds the cache, and only the first round of a shorter loop`() {
+    @Test func `misses a whole loop that exceeds the cache, and only the first round of a shorter loop`() {
         let loop = trace((0..<100).map { $0 % 10 })
         let lines = Simulation(loop, currentCapacity: 10, capacities: [5]).lines
         #expect(lines.map(\.capacity) == [5, 10])
@@ -56,21 +56,21 @@ import Testing
         #expect(scan.recommendation == Simulation.Recommendation(capacity: 10, isOpen: false, bytesSaved: 0))
     }
 
-    @Test func `a simulation counts bytes separately from requests`() {
+    @Test func `counts bytes separately from requests`() {
         let accesses = [access(1, size: 4, .stored), access(2, size: 1, .stored), access(1, size: 4, .hit)]
         let misses = simulation(accesses, at: 16).lines[0].misses
         #expect(misses.requests == 2 / 3.0)
         #expect(misses.bytes == 5 / 9.0)
     }
 
-    @Test func `a simulation counts repeats as hits, unless the entry is too large to be stored`() {
+    @Test func `counts repeats as hits, unless the entry is too large to be stored`() {
         let accesses = [access(1, size: 4, .stored, uses: 5)]
         #expect(simulation(accesses, at: 16).lines[0].misses == Misses(requests: 0.2, bytes: 0.2))
         #expect(simulation(accesses, at: 15).lines[0].misses == Misses(requests: 1, bytes: 1))
     }
 
     @Test(arguments: [(CacheAccess.Kind.replaced, 4, 1.0), (.stored, 4, 0.5), (.stored, 3, 1), (.hit, 4, 0.5)])
-    func `a simulation distinguishes lost entries from changed ones`(
+    func `distinguishes lost entries from changed ones`(
         kind: CacheAccess.Kind, size: Int64, missed: Double
     ) {
         let accesses = [access(1, size: 4, .stored), access(1, size: size, second: 1, kind)]
@@ -78,7 +78,7 @@ import Testing
         #expect(simulation(accesses, at: 64).unbounded.requests == missed)
     }
 
-    @Test func `a simulation does not count the first use of an entry stored before the record began`() {
+    @Test func `does not count the first use of an entry stored before the record began`() {
         let accesses = [access(1, .hit), access(2, .hit, uses: 2), access(1, second: 1, .hit)]
         let simulation = simulation(accesses, at: 8)
         #expect(simulation.requests == 2)
@@ -97,7 +97,7 @@ import Testing
             (16, nil, 64, false, 576), (64, nil, 64, false, 0), (512, nil, 64, false, 0), (8, [16], 8, true, 0),
             (512, [8], 512, false, 0),
         ] as [(Int64, [Int64]?, Int64, Bool, Int64)])
-    func `a simulation recommends the smallest size above which doubling does not pay`(
+    func `recommends the smallest size above which doubling does not pay`(
         present: Int64,
         capacities: [Int64]?,
         recommended: Int64,
@@ -110,7 +110,7 @@ import Testing
         #expect(simulation.recommendation == expected)
     }
 
-    @Test func `a simulation reports the bytes saved per day`() {
+    @Test func `reports the bytes saved per day`() {
         var loop = trace((0..<640).map { $0 % 64 })
         for index in loop.indices { loop[index].second *= 4 * 86_400 / 639 }
         #expect(simulation(loop, at: 64).seconds == 639 * 540)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a simulation accepts the greatest possible size`() {
+    @Test func `accepts the greatest possible size`() {
         let simulation = Simulation(trace([1, 2, 1]), currentCapacity: .max)
         #expect(simulation.lines.last?.misses.requests == 2 / 3.0)
         #expect(simulation.recommendation != nil)

@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite("A writer of bytes") struct ByteWriterTests {
-    @Test func `a byte writer appends its pieces to the existing bytes, one after another`() {
+    @Test func `appends its pieces to the existing bytes, one after another`() {
         var bytes = Array("a".utf8)
         bytes.append(atMost: 20) { writer in
             writer.write(UInt8(ascii: "b"))
@@ -16,7 +16,7 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == "abcdefghij-42")
     }
 
-    @Test func `a byte writer may write no byte, or as many bytes as fit`() {
+    @Test func `may write no byte, or as many bytes as fit`() {
         var bytes: [UInt8] = []
         bytes.append(atMost: 0) { $0.write([UInt8]().span) }
         #expect(bytes.isEmpty)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [.min, -10, -9, -1, 0, 9, 10, 99, 100, 999_999_999_999_999_999, .max] as [Int64])
-    func `a byte writer writes integers in their digits`(integer: Int64) {
+    func `writes integers in their digits`(integer: Int64) {
         var bytes: [UInt8] = []
         bytes.append(decimal: integer)
         #expect(String(decoding: bytes, as: UTF8.self) == "\(integer)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Numbers in JSON") struct JSONNumberTests {
+@Suite("A number in JSON") struct JSONNumberTests {
     private static func read(_ text: String) throws -> JSONValue { try JSONValue(reading: text.utf8) }
 
     private static func written(_ value: JSONValue) throws -> String {
@@ -19,7 +19,7 @@ import Testing
             "-0.12345678901234567890123", "9007199254740993.5", "123456789.123456789", "1e-400", "1.5e-401", "1e+21",
             "0.1", "5e-324", "1.7976931348623157e+308", "2.5e-7",
         ])
-    func `a JSON number is written with the digits that were read`(text: String) throws {
+    func `is written with the digits that were read`(text: String) throws {
         #expect(try Self.written(Self.read(text)) == text)
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(try Self.read(expected) == value && Self.read(expected).hashValue == value.hashValue)
     }
 
-    @Test func `a JSON number keeps its value, whatever its digits`() throws {
+    @Test func `keeps its value, whatever its digits`() throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(2000, soaking: 200_000) {
             let text = Self.number(&random)

@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 
 /// The engines of a store send no requests of a lane that is held there, in any process, before and after a restart.
-@Suite("Lanes held in a store", .limit(minutes: 5)) struct HeldLanesTests {
+@Suite("A lane held in a store", .limit(minutes: 5)) struct HeldLanesTests {
     private let server = ManualServer()
     private let temporary = TemporaryStore()
 
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [ReplayHold.lane("images"), .engine])
-    func `a held lane begins no request before and after a restart, and still answers from the cache`(
+    func `begins no request before and after a restart, and still answers from the cache`(
         _ hold: ReplayHold
     ) async throws {
         let first = engine()

@@ -24,7 +24,7 @@ import Testing
 
     private func flying(_ urls: [String]) async { await untilTrue { server.flying == urls } }
 
-    @Test func `lanes allow 64 requests on the wire by default, and 6 to one origin`() async {
+    @Test func `allow 64 requests on the wire by default, and 6 to one origin`() async {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = server.transport
         for (urls, width) in [((0..<70).map { "http://h\($0)/" }, 64), ((0..<8).map { "http://h/\($0)" }, 6)] {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `lanes limit the requests on the wire to each origin, and no answers from the cache`() async throws {
+    @Test func `limit the requests on the wire to each origin, and no answers from the cache`() async throws {
         let engine = engine()
         let first = engine.start(Request("http://h/1"))
         await flying(["http://h/1"])
@@ -59,7 +59,7 @@ import Testing
     @Test(
         arguments: [Request("http://h/1"), Request("http://h/1", cache: .noStore)],
         [(503, "http://h/1"), (302, "http://h/4")])
-    func `lanes raise a waiting request's priority, also between attempts and after a redirect`(
+    func `raise a waiting request's priority, also between attempts and after a redirect`(
         request: Request,
         answer: (status: Int, next: String)
     ) async throws {
@@ -101,7 +101,7 @@ import Testing
         for connection in connections { #expect(try await connection.response.status == .ok) }
     }
 
-    @Test func `lanes end the wait for a permit when its time is up`() async {
+    @Test func `end the wait for a permit when its time is up`() async {
         let (lanes, clock) = (Lanes(width: 1, originWidth: 1, limits: [:]), TestClock())
         let scope = PermitScope(lane: .default, origin: "http://h")
         #expect(lanes.acquireIfAvailable(scope))
@@ -116,7 +116,7 @@ import Testing
         #expect(lanes.running == 1)
     }
 
-    @Test func `lanes begin the more urgent requests first`() async throws {
+    @Test func `begin the more urgent requests first`() async throws {
         let engine = engine(width: 1)
         let first = engine.start(Request("http://h/0"))
         await flying(["http://h/0"])
@@ -134,7 +134,7 @@ import Testing
         for connection in [first, low, high] { _ = try await connection.response }
     }
 
-    @Test func `lanes give a background refresh the priority of its caller`() async throws {
+    @Test func `give a background refresh the priority of its caller`() async throws {
         let engine = engine(width: 1)
         let stored = Request("http://h/1", cache: .staleWhileRevalidate)
         let first = engine.start(stored)
@@ -159,7 +159,7 @@ import Testing
         await engine.waitForRefreshes()
     }
 
-    @Test func `lanes let a waiting request become more urgent`() async throws {
+    @Test func `let a waiting request become more urgent`() async throws {
         let engine = engine(width: 1)
         let first = engine.start(Request("http://h/0"))
         await flying(["http://h/0"])
@@ -176,7 +176,7 @@ import Testing
         for connection in [first] + waiting { _ = try await connection.response }
     }
 
-    @Test func `lanes remove the waiting requests that a predicate selects, wherever they wait`() async throws {
+    @Test func `remove the waiting requests that a predicate selects, wherever they wait`() async throws {
         let engine = engine(width: 1)
         let flown = engine.start(Request("http://h/0", "images"))
         await flying(["http://h/0"])
@@ -199,7 +199,7 @@ import Testing
         #expect(engine.cancel { _ in true } == 0)
     }
 
-    @Test func `lanes give a request that returns from a delay its present priority`() async throws {
+    @Test func `give a request that returns from a delay its present priority`() async throws {
         let clock = TestClock()
         let isRefused = Guarded(true)
         let transport = StubTransport { [server] request throws(TransportError) in
@@ -231,7 +231,7 @@ import Testing
         for connection in [repeated, first, second] { _ = try await connection.response }
     }
 
-    @Test(arguments: [-1, 0, 1, Int.max]) func `lanes accept any width`(width: Int) async throws {
+    @Test(arguments: [-1, 0, 1, Int.max]) func `accept any width`(width: Int) async throws {
         let engine = engine(width: width)
         engine.lanes.originWidth = width
         var limits = LaneLimits()
@@ -244,7 +244,7 @@ import Testing
         #expect(try await connection.response.status == .ok)
     }
 
-    @Test func `lanes can be made wider while connections wait`() async throws {
+    @Test func `can be made wider while connections wait`() async throws {
         let engine = engine(width: 1)
         let connections = (0..<6).map { engine.start(Request("http://h\($0)/")) }
         await untilTrue { engine.lanes.waiting == 5 && server.flying.count == 1 }
@@ -299,7 +299,7 @@ import Testing
         func close() async { isClosed.withLock { $0 = true } }
     }
 
-    @Test func `lanes release waiting requests that are canceled, and reserve no permits for them`() async throws {
+    @Test func `release waiting requests that are canceled, and reserve no permits for them`() async throws {
         let engine = engine(width: 1)
         let first = engine.start(Request("http://h/0"))
         await flying(["http://h/0"])

@@ -26,7 +26,7 @@ import Testing
         _ = try await Engine(configuration).send(request)
     }
 
-    @Test func `a log observer reports how attempts and requests end, without secrets`() async throws {
+    @Test func `reports how attempts and requests end, without secrets`() async throws {
         try await send(.debug)
         try #require(handler.entries.map(\.message) == ["attempt ended", "request ended"])
         #expect(handler.entries.allSatisfy { $0.level == .debug && $0.metadata["status"] == "200" })
@@ -38,7 +38,7 @@ import Testing
         #expect(!"\(handler.entries)".contains("hidden") && !"\(handler.entries)".contains("pass"))
     }
 
-    @Test func `a log observer reports every interval at the trace level, and none at the info level`() async throws {
+    @Test func `reports every interval at the trace level, and none at the info level`() async throws {
         try await send(.info)
         #expect(handler.entries.isEmpty)
         try await send(.trace)
@@ -46,7 +46,7 @@ import Testing
             handler.entries.map(\.message) == ["request began", "attempt began", "attempt ended", "request ended"])
     }
 
-    @Test func `a log observer reports hits and misses with their requests, without secrets`() async throws {
+    @Test func `reports hits and misses with their requests, without secrets`() async throws {
         let temporary = TemporaryStore()
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"])) {
             $0.observers = [LogObserver(logger(.trace))]
@@ -64,7 +64,7 @@ import Testing
         #expect(!"\(handler.entries)".contains("hidden") && !"\(handler.entries)".contains("pass"))
     }
 
-    @Test func `a log observer reports the offset at which a transfer was resumed`() throws {
+    @Test func `reports the offset at which a transfer was resumed`() throws {
         LogObserver(logger(.debug)).receive(.transferResumed(origin: "http://h:80", offset: 5, total: 10))
         try #require(handler.entries.map(\.level) == [.debug])
         #expect(handler.entries[0].metadata == ["server": "http://h:80", "offset": "5", "total": "10"])
@@ -73,7 +73,7 @@ import Testing
     @Test(arguments: [
         ActivityEvent.cacheEntryDropped(reason: "why"), .cacheEntriesLocked(reason: "why"),
         .cacheSetAside(file: "why"), .cacheFailed(reason: "why"),
-    ]) func `a log observer warns of failures of the store`(event: ActivityEvent) throws {
+    ]) func `warns of failures of the store`(event: ActivityEvent) throws {
         LogObserver(logger(.warning)).receive(event)
         try #require(handler.entries.map(\.level) == [.warning])
         #expect(handler.entries[0].metadata.values.contains("why"))

@@ -26,7 +26,7 @@ import Testing
 
     private func dimensions(of timer: TestTimer) -> [String] { timer.dimensions.map { "\($0)=\($1)" } }
 
-    @Test func `a metrics observer times attempts and requests by server, lane and class of status`() async throws {
+    @Test func `times attempts and requests by server, lane and class of status`() async throws {
         let engine = engine(503, 204)
         _ = try await engine.send(Request("https://h:8443/a?b=1"))
         let attempts = metrics.timers(label: "http.client.request.duration")
@@ -42,7 +42,7 @@ import Testing
         #expect(requests[0].values.count == 1)
     }
 
-    @Test func `a metrics observer counts retries, and results of the cache`() async throws {
+    @Test func `counts retries, and results of the cache`() async throws {
         var request = Request("http://h/")
         request.retry = RetryPolicy(baseDelay: .milliseconds(1))
         let engine = engine(503, 200)
@@ -55,7 +55,7 @@ import Testing
         #expect(metrics.counterTotal(label: "diamond.cache.hits", dimensions: [("source", "cache")]) == 1)
     }
 
-    @Test func `a metrics observer times waits, and counts errors by their codes`() throws {
+    @Test func `times waits, and counts errors by their codes`() throws {
         let observer = MetricsObserver(factory: metrics)
         let activity = Activity(observers: [observer])
         activity.begin(.queue, "images").end()
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [ActivityInterval.Kind.attempt, .request])
-    func `a metrics observer gives all timers of a label the same dimensions`(kind: ActivityInterval.Kind) {
+    func `gives all timers of a label the same dimensions`(kind: ActivityInterval.Kind) {
         let activity = Activity(observers: [MetricsObserver(factory: metrics)])
         activity.begin(kind).end(ActivityOutcome(status: .ok))
         activity.begin(kind).end(ActivityOutcome(error: "timedOut"))
@@ -80,18 +80,18 @@ import Testing
         #expect(timers.count == 4 && Set(timers.map { $0.dimensions.map(\.0) }).count == 1)
     }
 
-    @Test func `a metrics observer counts resumed transfers`() {
+    @Test func `counts resumed transfers`() {
         MetricsObserver(factory: metrics).receive(.transferResumed(origin: "http://h:80", offset: 5, total: 10))
         #expect(metrics.counterTotal(label: "diamond.transfers.resumed") == 1)
     }
 
-    @Test func `a metrics observer counts engines whose jobs no process sends`() {
+    @Test func `counts engines whose jobs no process sends`() {
         let observer = MetricsObserver(factory: metrics)
         for jobs in [1, 9] { observer.receive(.replayerMissing(jobs: jobs)) }
         #expect(metrics.counterTotal(label: "diamond.replayers.missing") == 2)
     }
 
-    @Test func `a metrics observer times several engines at the same time`() throws {
+    @Test func `times several engines at the same time`() throws {
         let observer = MetricsObserver(factory: metrics)
         let activities = (0..<3).map { _ in Activity(observers: [observer]) }
         for activity in activities + activities {
@@ -102,7 +102,7 @@ import Testing
         #expect(timer.values.count == 24)
     }
 
-    @Test func `a metrics observer reports only the first hundred servers and lanes by name`() {
+    @Test func `reports only the first hundred servers and lanes by name`() {
         let activity = Activity(observers: [MetricsObserver(factory: metrics)])
         for number in 0..<500 { activity.begin(.attempt, Lane("\(number)"), "http://h\(number):80").end() }
         let timers = metrics.timers(label: "http.client.request.duration")
@@ -114,7 +114,7 @@ import Testing
     @Test(
         arguments: [
             ("http://h", "h", nil), ("https://h:8443", "h", 8443), ("http://[::1]:80", "[::1]", 80), ("", "", nil),
-        ] as [(String, String, Int?)]) func `a metrics observer reads the host and port of a server from an origin`(
+        ] as [(String, String, Int?)]) func `reads the host and port of a server from an origin`(
             origin: String, host: String, port: Int?
         )
     {

@@ -24,7 +24,7 @@ import Tracing
     }
 
     @Test(arguments: [false, true])
-    func `a tracing observer creates a span of a request, and one of each attempt below it`(
+    func `creates a span of a request, and one of each attempt below it`(
         isConnection: Bool
     ) async throws {
         let engine = engine(503, 200)
@@ -52,7 +52,7 @@ import Tracing
         #expect(tracer.activeSpans.isEmpty)
     }
 
-    @Test func `a tracing observer puts the span of a request below that of its task`() async throws {
+    @Test func `puts the span of a request below that of its task`() async throws {
         let engine = engine(200, 200)
         try await tracer.withSpan("mine") { _ in
             _ = try await engine.send(Request("http://h/"))
@@ -65,14 +65,14 @@ import Tracing
         #expect(requests.count == 2 && requests.allSatisfy { $0.parentSpanID == mine.spanID })
     }
 
-    @Test func `a tracing observer ends every span of several engines`() {
+    @Test func `ends every span of several engines`() {
         let observer = TracingObserver(tracer: tracer)
         let tokens = (0..<3).map { _ in Activity(observers: [observer]).begin() }
         for token in tokens { token.end() }
         #expect(tracer.finishedSpans.count == 3 && tracer.activeSpans.isEmpty)
     }
 
-    @Test func `a tracing observer names errors by their codes, and all unusual methods by one name`() throws {
+    @Test func `names errors by their codes, and all unusual methods by one name`() throws {
         let activity = Activity(observers: [TracingObserver(tracer: tracer)])
         let method = try #require(HTTPRequest.Method("BREW"))
         let token = activity.begin(.attempt, for: ActivitySubject(lane: .default, origin: "http://h", tags: [])) {

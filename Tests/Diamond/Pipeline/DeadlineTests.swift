@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Sending.allCases)
-    func `the deadline includes the wait for a permit after a redirect`(sending: Sending) async throws {
+    func `includes the wait for a permit after a redirect`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
         let task = ask(engine, as: sending)
@@ -137,7 +137,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/end")).status == .ok)
     }
 
-    @Test func `the deadline does not begin again after a failed validation`() async throws {
+    @Test func `does not begin again after a failed validation`() async throws {
         let isStored = Guarded(false)
         let transport = StubTransport { [leads, answers] request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=0", .eTag: "\"1\""]
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: [Sending.task, .connection])
-    func `the deadline stays the same where a redirect leads to an exchange under way`(sending: Sending) async throws {
+    func `stays the same where a redirect leads to an exchange under way`(sending: Sending) async throws {
         let transport = transport()
         let engine = engine(transport)
         callers.watch(engine)

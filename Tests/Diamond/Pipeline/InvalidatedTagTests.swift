@@ -91,7 +91,7 @@ import Testing
         #expect(try await later.send(Self.cities()).source == .network)
     }
 
-    @Test func `the invalidated tags are part of a request's encoded form and equality, not of its key`() async throws {
+    @Test func `are part of a request's encoded form and equality, not of its key`() async throws {
         let (request, plain) = (Self.mutation(.post, ["b", "a"]), Self.mutation(.post, []))
         #expect(try Request(json: request.json()) == request && request != plain)
         #expect(try String(decoding: request.json(), as: UTF8.self).contains(#""invalidates":["a","b"]"#))

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: policies, [false, true])
-    func `a late caller has as much time as the first caller, and no more`(policy: RetryPolicy, isConnection: Bool)
+    func `has as much time as the first caller, and no more`(policy: RetryPolicy, isConnection: Bool)
         async throws
     {
         let transport = transport(silent: .max)
@@ -154,7 +154,7 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `a late caller receives every other failure of the shared exchange`() async throws {
+    @Test func `receives every other failure of the shared exchange`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -169,7 +169,7 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `a late caller may cancel the exchange that it sends again`() async throws {
+    @Test func `may cancel the exchange that it sends again`() async throws {
         let transport = transport(silent: .max)
         let engine = engine(transport)
         callers.watch(engine)

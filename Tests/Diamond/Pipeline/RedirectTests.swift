@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Redirects") struct RedirectTests {
+@Suite("A redirect") struct RedirectTests {
     /// Returns a transport that answers the first request with a redirect, all others with 200.
     private func engine(_ status: Int, to location: String) -> (Engine, StubTransport) {
         let transport = StubTransport { request throws(TransportError) in
@@ -24,7 +24,7 @@ import Testing
             (301, .post, .get, false), (302, .post, .get, false), (303, .post, .get, false), (307, .post, .post, true),
             (308, .post, .post, true), (303, .put, .get, false), (301, .put, .put, true), (303, .head, .head, false),
         ] as [(Int, HTTPRequest.Method, HTTPRequest.Method, Bool)])
-    func `a redirect repeats or rewrites the method`(
+    func `repeats or rewrites the method`(
         status: Int,
         method: HTTPRequest.Method,
         next: HTTPRequest.Method,
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [
         ("/x", "http://h/x"), ("x?y=1", "http://h/a/x?y=1"), ("//other/x", "http://other/x"), ("../b", "http://h/b"),
         ("https://h/x#frag", "https://h/x"), ("?q", "http://h/a/start?q"),
-    ]) func `a redirect is resolved against the URL of its request`(location: String, url: String) async throws {
+    ]) func `is resolved against the URL of its request`(location: String, url: String) async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h/a/start?z=1" ? .stub(status: 307, headers: [.location: location]) : .stub()
         }
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [("/end", true), ("http://h:8080/end", false), ("https://h/end", false), ("http://i/end", false)])
-    func `a redirect passes credentials to its own origin only`(location: String, keeps: Bool) async throws {
+    func `passes credentials to its own origin only`(location: String, keeps: Bool) async throws {
         let (engine, transport) = engine(307, to: location)
         var request = Request("http://h/start", headers: [.authorization: "s", .cookie: "s", .accept: "x"])
         request.headers.append(try HTTPField(checking: "X-API-Key", "s"))
@@ -91,7 +91,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[name] } == ["k", key])
     }
 
-    @Test func `a redirect passes the engine's own credentials to its own origin only`() async throws {
+    @Test func `passes the engine's own credentials to its own origin only`() async throws {
         for (location, keeps) in [("/end", true), ("http://other/end", false)] {
             let transport = StubTransport { request throws(TransportError) in
                 request.url.hasSuffix("/start") ? .stub(status: 307, headers: [.location: location]) : .stub()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect passes the URL's user info to its own origin only`() async throws {
+    @Test func `passes the URL's user info to its own origin only`() async throws {
         for (location, keeps) in [("/end", true), ("http://other/end", false)] {
             let (engine, transport) = engine(302, to: location)
             _ = try await engine.send(Request("http://me:pw@h/start"))
@@ -125,7 +125,7 @@ import Testing
         arguments: [
             (307, .post, "/end"), (308, .post, "https://other/end"), (301, .put, "/end"), (302, .patch, "/end"),
         ] as [(Int, HTTPRequest.Method, String)])
-    func `a redirect passes a multipart body along, with a boundary of its own`(
+    func `passes a multipart body along, with a boundary of its own`(
         status: Int,
         method: HTTPRequest.Method,
         location: String
@@ -146,7 +146,7 @@ import Testing
                 "https://cdn.example/k%c3%a9y?Policy=a~b_&Signature=x-y&a[]=1",
                 "https://cdn.example/k%c3%a9y?Policy=a~b_&Signature=x-y&a[]=1"
             ),
-        ] as [(String, String?)]) func `a redirect is followed byte for byte, and illegal characters are escaped`(
+        ] as [(String, String?)]) func `is followed byte for byte, and illegal characters are escaped`(
             location: String, url: String?
         ) async throws
     {
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: ["http://u:s3cret@i/x", "//u:s3cret@h/x", "http://s3cret@h:81/x"])
-    func `a redirect is followed without its user info, and reported by an event`(location: String) async throws {
+    func `is followed without its user info, and reported by an event`(location: String) async throws {
         let events = Guarded<[String]>([])
         let (response, requests) = try await answer([location], events)
         #expect(response.status == .ok && requests.count == 2)
@@ -206,7 +206,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[.authorization] } == ["Basic bWU6cHc=", "Basic bWU6cHc="])
     }
 
-    @Test(arguments: [307, 308]) func `a redirect passes JSON text along byte for byte`(status: Int) async throws {
+    @Test(arguments: [307, 308]) func `passes JSON text along byte for byte`(status: Int) async throws {
         let (engine, transport) = engine(status, to: "/end")
         let text = "{ \"b\": 1.0, \"a\": 2 }"
         _ = try await engine.send(Request("http://h/start", method: .post, body: .json(text: text)))
@@ -258,7 +258,7 @@ import Testing
         #expect(try await engine.send(Request("http://h/start")).status.code == status)
     }
 
-    @Test func `a redirect is returned as the response if the redirect limit is 0`() async throws {
+    @Test func `is returned as the response if the redirect limit is 0`() async throws {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport(status: 302, headers: [.location: "/x"])
         configuration.redirectLimit = 0

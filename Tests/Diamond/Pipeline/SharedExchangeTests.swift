@@ -267,7 +267,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `shared exchanges leave nothing in memory, however many callers come and go`() async throws {
+    @Test func `leaves nothing in memory, however many callers come and go`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             await Task.yield()
             return Task.isCancelled ? try Self.canceled() : .stub(headers: [:], body: request.url)

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `task-local values reach no exchange that is shared or that outlives the caller`(way: Way) async throws {
+    func `reach no exchange that is shared or that outlives the caller`(way: Way) async throws {
         let engine = engine
         let request = Request("http://h/", cache: way == .refresh ? .staleWhileRevalidate : .automatic)
         if way == .refresh { _ = try await engine.send(request) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Uploads of bodies made on the way", .limit(minutes: 5)) struct UploadTests {
+@Suite("An upload of a body made on the way", .limit(minutes: 5)) struct UploadTests {
     /// The body received with each request; `nil` where there was none.
     private let arrived = Guarded<[String?]>([])
     /// The number of times the source was read.
@@ -57,7 +57,7 @@ import Testing
     // MARK: On the wire
 
     @Test(arguments: TransportKind.allCases, [true, false])
-    func `an upload arrives as a whole, with its length where that is known`(kind: TransportKind, isKnown: Bool)
+    func `arrives as a whole, with its length where that is known`(kind: TransportKind, isKnown: Bool)
         async throws
     {
         let count = 1_000_001
@@ -89,7 +89,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an upload leaves the parameters in the query`() async throws {
+    @Test func `leaves the parameters in the query`() async throws {
         let transport = transport((200, [:]))
         let engine = engine(transport)
         _ = try await engine.upload(Request("http://h/", method: .post, parameters: ["a": 1]), from: source())
@@ -123,7 +123,7 @@ import Testing
             (307, .post, "http://other/end", "abc"), (308, .put, "/end", "abc"), (301, .put, "/end", "abc"),
             (303, .post, "/end", nil), (302, .post, "/end", nil), (303, .get, "/end", nil),
         ] as [(Int, HTTPRequest.Method, String, String?)])
-    func `an upload follows a redirect that repeats it`(
+    func `follows a redirect that repeats it`(
         status: Int,
         method: HTTPRequest.Method,
         location: String,
@@ -200,8 +200,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an upload is sent again with a newer credential, unless its body is read only once`(isOnce: Bool) async throws
-    {
+    func `is sent again with a newer credential, unless its body is read only once`(isOnce: Bool) async throws {
         let engine = engine(transport((401, [:]), (200, [:]))) { $0.credentials = StubRefreshProvider() }
         var request = put
         request.credentials = [.header(.authorization, .secret("token"))]
@@ -214,7 +213,7 @@ import Testing
 
     // MARK: Cache keys
 
-    @Test func `an upload is not answered from the cache, and invalidates entries if it is unsafe`() async throws {
+    @Test func `is not answered from the cache, and invalidates entries if it is unsafe`() async throws {
         let transport = transport((200, [.cacheControl: "max-age=3600"]))
         let engine = Engine(Engine.Configuration(testing: transport, store: TemporaryStore()))
         let get = Request("http://h/")
@@ -232,7 +231,7 @@ import Testing
     private struct Failure: Error {}
 
     @Test(arguments: TransportKind.allCases)
-    func `an upload fails with the error of its source, and is not retried`(kind: TransportKind) async throws {
+    func `fails with the error of its source, and is not retried`(kind: TransportKind) async throws {
         let engine = engine(kind.make())
         let request = Request(try await SampleServer.shared.url("wire/upload"), method: .put)
         let error = await #expect(throws: ConnectionError.self) {
@@ -244,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `an upload is refused for HEAD`(kind: TransportKind) async throws {
+    func `is refused for HEAD`(kind: TransportKind) async throws {
         let engine = engine(kind.make())
         let request = Request(try await SampleServer.shared.url("wire/echo"), method: .head)
         let error = await #expect(throws: ConnectionError.self) { try await engine.upload(request, from: source()) }
@@ -255,7 +254,7 @@ import Testing
     @Test(arguments: [
         Request("http://h/", method: .post, body: .json(1)), Request("http://h/", method: .post, body: .bytes(Data())),
         form,
-    ]) func `an upload is refused for a request with a body of its own`(request: Request) async throws {
+    ]) func `is refused for a request with a body of its own`(request: Request) async throws {
         let transport = transport((200, [:]))
         let engine = engine(transport)
         let error = await #expect(throws: ConnectionError.self) { try await engine.upload(request, from: source()) }
@@ -271,7 +270,7 @@ import Testing
     }()
 
     @Test(arguments: [ReplayPolicy.durable, .onFailure])
-    func `an upload is refused where the request is to be queued`(policy: ReplayPolicy) async throws {
+    func `is refused where the request is to be queued`(policy: ReplayPolicy) async throws {
         let transport = transport((200, [:]))
         let engine = Engine(Engine.Configuration(testing: transport, store: TemporaryStore()))
         var request = put
@@ -301,7 +300,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `an upload is canceled at once, though its source does not return`(kind: TransportKind) async throws {
+    func `is canceled at once, though its source does not return`(kind: TransportKind) async throws {
         let (asked, held) = (Gate(), Gate())
         let engine = engine(kind.make())
         let request = Request(try await SampleServer.shared.url("wire/upload"), method: .put)

@@ -10,7 +10,7 @@ import Testing
 @Suite("An observed query", .limit(minutes: 5)) struct QueryTests {
     private let fixture = QueryFixture()
 
-    @Test func `a query gives the stored value, then the server's value`() async throws {
+    @Test func `gives the stored value, then the server's value`() async throws {
         let engine = fixture.engine()
         _ = try await engine.send(QueryFixture.cities)
         fixture.clock.advance(by: .seconds(61))
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a query is not fetched after changes of other requests' entries`() async throws {
+    @Test func `is not fetched after changes of other requests' entries`() async throws {
         let engine = fixture.engine()
         let recorder = QueryRecorder(engine.updates(QueryFixture.cities))
         await recorder.untilLast { $0.version == 1 && !$0.isFetching }

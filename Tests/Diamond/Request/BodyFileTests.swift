@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: bodies.indices)
-    func `a body file is equal for equal URLs, and has one hash`(index: Int) {
+    func `is equal for equal URLs, and has one hash`(index: Int) {
         let bodies = Self.files.map(Self.bodies[index])
         let requests = bodies.map { Request("http://h/", method: .put, body: $0) }
         #expect(bodies[0] == bodies[1] && requests[0] == requests[1])

@@ -56,7 +56,7 @@ import Testing
         ("text/plain; a=\"b", [0xc3, 0xa9], "\u{e9}"),
     ]
 
-    @Test(arguments: texts) func `a charset is used to decode the text of a response`(
+    @Test(arguments: texts) func `is used to decode the text of a response`(
         type: String?, bytes: [UInt8], text: String
     ) {
         // Scalars are compared, because strings in different normal forms are equal.
@@ -69,7 +69,7 @@ import Testing
         ("application/json; charset=utf-16", .utf16), ("application/json; charset=utf-16be", .utf16BigEndian),
         ("application/json; charset=utf-8", .utf8), ("application/json", .utf8),
         ("application/json; charset=iso-8859-1", .utf8), ("application/json; charset=us-ascii", .utf8),
-    ]) func `a charset is used to decode JSON`(type: String, encoding: String.Encoding) throws {
+    ]) func `is used to decode JSON`(type: String, encoding: String.Encoding) throws {
         let data = try #require("{\"name\": \"K\u{f6}ln\"}".data(using: encoding))
         #expect(try Self.response(type, Array(data)).decode(City.self) == City(name: "K\u{f6}ln"))
     }
@@ -105,7 +105,7 @@ import Testing
         #expect(response.body == Data([0xe9]))
     }
 
-    @Test func `a charset applies to a server's response, and to the stored response`() async throws {
+    @Test func `applies to a server's response, and to the stored response`() async throws {
         let temporary = TemporaryStore()
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }

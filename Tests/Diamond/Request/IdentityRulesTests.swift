@@ -11,7 +11,7 @@ import Testing
         ("*id", "idx", false), ("a*b*c", "a-b-b-c", true), ("a*b*c", "a-c-b", false), ("**", "x", true), ("", "", true),
         ("", "x", false), ("a[*]", "a[b]", true), ("ü*", "über", true),
         ("*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa", false),
-    ]) func `identity rules ignore a name that matches a pattern as a whole`(
+    ]) func `ignore a name that matches a pattern as a whole`(
         pattern: String, name: String, isMatch: Bool
     ) {
         #expect(IdentityRules(ignoring: [pattern]).isIgnored(name) == isMatch)
@@ -27,7 +27,7 @@ import Testing
             (Request("http://h/?%5F=2&a=1"), Request("http://h/?a=1")),
             (Request("http://h/", method: .query, body: .form(["a": 1, "_": 2])), .query(.form(["a": 1]))),
             (.query(.json(["a": 1, "_": 2])), .query(.json(["a": 1]))),
-        ] as [(Request, Request)]) func `identity rules omit ignored names from queries and bodies`(
+        ] as [(Request, Request)]) func `omit ignored names from queries and bodies`(
             with: Request, without: Request
         )
         throws
@@ -39,7 +39,7 @@ import Testing
         #expect(try form(with) == form(without))
     }
 
-    @Test func `identity rules do not omit nested members of a JSON body`() throws {
+    @Test func `do not omit nested members of a JSON body`() throws {
         var (one, other) = (Request.query(.json(["a": ["_": 1]])), Request.query(.json(["a": ["_": 2]])))
         one.rules.ignoring = ["_"]
         other.rules.ignoring = ["_"]

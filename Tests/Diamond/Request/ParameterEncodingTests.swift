@@ -25,7 +25,7 @@ import Testing
                 ParameterEncoding(arrays: .json, objects: .json),
                 "a=%5B1%2C%22x%2Cy%22%2Ctrue%5D&o=%7B%22b%22%3A1%2C%22c%22%3A%5B2%2C3%5D%7D"
             ),
-        ] as [(ParameterEncoding, String)]) func `a parameter encoding writes arrays and objects as chosen`(
+        ] as [(ParameterEncoding, String)]) func `writes arrays and objects as chosen`(
             encoding: ParameterEncoding, text: String
         ) throws
     {
@@ -35,7 +35,7 @@ import Testing
     @Test(
         arguments: [
             (.repeated, ""), (.brackets, ""), (.comma, "a="), (.json, "a=%5B%5D"),
-        ] as [(ParameterEncoding.Arrays, String)]) func `a parameter encoding writes an empty array as chosen`(
+        ] as [(ParameterEncoding.Arrays, String)]) func `writes an empty array as chosen`(
             arrays: ParameterEncoding.Arrays, text: String
         ) throws
     {
@@ -43,13 +43,13 @@ import Testing
     }
 
     @Test(arguments: [["a": [1, nil] as JSONValue], ["a": [[1]]], ["a": [["b": 1]]]] as [Parameters])
-    func `a parameter encoding refuses values that commas cannot join`(parameters: Parameters) {
+    func `refuses values that commas cannot join`(parameters: Parameters) {
         let error = #expect(throws: RequestError.self) { try parameters.items(ParameterEncoding(arrays: .comma)) }
         #expect(error?.code == .malformedParameter)
         #expect(error?.message.contains("encode arrays as json") == true)
     }
 
-    @Test func `a parameter encoding refuses canonically equivalent names in a JSON object`() throws {
+    @Test func `refuses canonically equivalent names in a JSON object`() throws {
         var request = Request("http://h/", method: .post, parameters: ["ü": 1, "u\u{308}": 2])
         #expect(try WireRequest(request).body?.encoded() == Data("%C3%BC=1&u%CC%88=2".utf8))
         request.destination = .json
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ParameterEncoding.Arrays.allCases)
-    func `a parameter encoding is part of the encoded form and of the sent text`(arrays: ParameterEncoding.Arrays)
+    func `is part of the encoded form and of the sent text`(arrays: ParameterEncoding.Arrays)
         throws
     {
         var request = Request("http://h/", method: .post, parameters: ["a": [1, 2]])

@@ -11,7 +11,7 @@ import Testing
         return request
     }
 
-    @Test func `secrets are absent from the text of a response`() throws {
+    @Test func `is absent from the text of a response`() throws {
         var headers: HTTPFields = [.setCookie: "sid=s3cret"]
         headers[.contentType] = "text/plain"
         let response = Response(

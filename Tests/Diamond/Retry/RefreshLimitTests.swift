@@ -3,7 +3,7 @@ import Testing
 @testable import Diamond
 
 @Suite("The limit of credential refreshes") struct RefreshLimitTests {
-    @Test func `the refresh limit allows five refreshes in thirty seconds`() {
+    @Test func `allows five refreshes in thirty seconds`() {
         var limit = RefreshLimit()
         #expect((0..<5).allSatisfy { limit.beginIfAllowed(at: EngineTime(rawValue: $0 * 1000)) })
         #expect(limit.beginIfAllowed(at: 5000) == false)
@@ -13,7 +13,7 @@ import Testing
         #expect(limit.beginIfAllowed(at: 31_000) == true)
     }
 
-    @Test func `the refresh limit does not count refused refreshes`() {
+    @Test func `does not count refused refreshes`() {
         var limit = RefreshLimit(count: 1)
         #expect(limit.beginIfAllowed(at: 0) == true)
         for now in stride(from: Int64(1), to: 30_000, by: 100) {

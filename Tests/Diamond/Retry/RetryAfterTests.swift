@@ -19,8 +19,7 @@ import Testing
         ("Thu, 01 Jan 2026 00:00:05 CET", nil, nil),
     ]
 
-    @Test(arguments: table) func `Retry-After is read in both forms`(text: String, date: String?, milliseconds: Int64?)
-    {
+    @Test(arguments: table) func `is read in both forms`(text: String, date: String?, milliseconds: Int64?) {
         var headers: HTTPFields = [.retryAfter: text]
         headers[.date] = date
         #expect(RetryAfter.duration(headers, now: Self.now) == milliseconds.map { .milliseconds($0) })
@@ -33,11 +32,11 @@ import Testing
         }
     }
 
-    @Test func `Retry-After is nil without the field`() {
+    @Test func `is nil without the field`() {
         #expect(RetryAfter.duration([.date: Self.date], now: Self.now) == nil)
     }
 
-    @Test func `Retry-After is read from the first of two fields`() {
+    @Test func `is read from the first of two fields`() {
         var headers: HTTPFields = [.retryAfter: "2"]
         headers.append(HTTPField(name: .retryAfter, value: "9"))
         #expect(RetryAfter.duration(headers, now: Self.now) == .seconds(2))

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 10), (9, 10), (10, 11), (100, 20), (1000, 110)])
-    func `a retry budget allows ten retries, and a tenth of the requests`(requests: Int, repetitions: Int) {
+    func `allows ten retries, and a tenth of the requests`(requests: Int, repetitions: Int) {
         var budget = RetryBudget()
         for _ in 0..<requests { budget.deposit(at: 1000) }
         #expect(Self.spend(&budget, at: 1000) == repetitions)
@@ -25,7 +25,7 @@ import Testing
             (RetryBudgetPolicy(share: -1, reserve: -1), 0), (RetryBudgetPolicy(share: .nan, reserve: 1), 1),
             (RetryBudgetPolicy(share: .infinity, reserve: 0), 100),
         ] as [(RetryBudgetPolicy, Int)])
-    func `a retry budget allows the share of its policy for a hundred requests`(
+    func `allows the share of its policy for a hundred requests`(
         policy: RetryBudgetPolicy, repetitions: Int
     ) {
         var budget = RetryBudget(policy)
@@ -33,21 +33,21 @@ import Testing
         #expect(Self.spend(&budget, at: 1000) == repetitions)
     }
 
-    @Test func `a retry budget limits the values of its policy`() {
+    @Test func `limits the values of its policy`() {
         var policy = RetryBudgetPolicy(reserve: .max)
         #expect(policy.reserve == 1_000_000)
         (policy.share, policy.reserve, policy.window) = (2, -1, .seconds(-1))
         #expect(policy == RetryBudgetPolicy(share: 1, reserve: 0, window: .zero))
     }
 
-    @Test func `a retry budget forgets requests after the window of its policy`() {
+    @Test func `forgets requests after the window of its policy`() {
         var budget = RetryBudget(RetryBudgetPolicy(window: .seconds(60)))
         #expect(Self.spend(&budget, at: 0) == 10)
         #expect(Self.spend(&budget, at: 59_999) == 0)
         #expect(Self.spend(&budget, at: 60_000) == 10)
     }
 
-    @Test func `a retry budget is not changed by a retry that it refuses`() {
+    @Test func `is not changed by a retry that it refuses`() {
         var budget = RetryBudget()
         #expect(Self.spend(&budget, at: 0) == 10)
         let empty = budget
@@ -56,7 +56,7 @@ import Testing
         #expect(budget == empty)
     }
 
-    @Test func `a retry budget forgets deposits and retries after ten seconds`() {
+    @Test func `forgets deposits and retries after ten seconds`() {
         var budget = RetryBudget()
         for _ in 0..<1000 { budget.deposit(at: 0) }
         #expect(Self.spend(&budget, at: 10_999) == 10)
@@ -64,7 +64,7 @@ import Testing
         #expect(Self.spend(&budget, at: 20_000) == 10)
     }
 
-    @Test func `a retry budget allows ten retries in every ten seconds for an origin that always fails`() {
+    @Test func `allows ten retries in every ten seconds for an origin that always fails`() {
         var budget = RetryBudget()
         let paid = (0..<600).reduce(0) { sum, tenth in
             sum + Self.spend(&budget, at: EngineTime(rawValue: Int64(tenth) * 100))
@@ -72,7 +72,7 @@ import Testing
         #expect(paid == 60)
     }
 
-    @Test func `a retry budget tolerates a clock that goes backward or leaps`() {
+    @Test func `tolerates a clock that goes backward or leaps`() {
         var budget = RetryBudget()
         #expect(Self.spend(&budget, at: 50_000) == 10)
         #expect(budget.withdraw(at: 10_000) == false)
@@ -80,7 +80,7 @@ import Testing
         #expect(budget.withdraw(at: 0) == false)
     }
 
-    @Test(arguments: 0..<20) func `a retry budget allows at most a tenth plus 20 retries in ten seconds`(seed: Int) {
+    @Test(arguments: 0..<20) func `allows at most a tenth plus 20 retries in ten seconds`(seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         var budget = RetryBudget()
         var now: EngineTime = 0

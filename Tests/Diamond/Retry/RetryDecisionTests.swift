@@ -293,19 +293,19 @@ import Testing
         unprocessed + ambiguous + lost + permanent + statuses + running + misdirected + unauthorized + pushedBack
         + limits + answeredOffline
 
-    @Test(arguments: table) func `a retry decision depends on method, result, history and policy`(row: RetryRow) {
+    @Test(arguments: table) func `depends on method, result, history and policy`(row: RetryRow) {
         let decision = RetryDecision(row.situation)
         #expect(RetryRow.Expected(decision) == row.expected, sourceLocation: row.location)
     }
 
-    @Test func `a retry decision names the time that the server asks for`() {
+    @Test func `names the time that the server asks for`() {
         let row = RetryRow(.get, .status(503, after: "120"), .end(.retryAfterTooLong))
         guard case .giveUp(let reason) = RetryDecision(row.situation) else { Issue.record("not given up"); return }
         #expect(reason.message.contains("120 s"))
         #expect(reason.message.contains("5 s"))
     }
 
-    @Test func `a retry decision reads the idempotency key from the headers`() throws {
+    @Test func `reads the idempotency key from the headers`() throws {
         let name = try #require(HTTPField.Name("idempotency-Key"))
         #expect(RetryableRequest(.post, headers: [name: "8e03978e"]).hasIdempotencyKey)
         #expect(!RetryableRequest(.post, headers: [name: ""]).hasIdempotencyKey)

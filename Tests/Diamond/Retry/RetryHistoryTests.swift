@@ -13,7 +13,7 @@ import Testing
         .retry(after: .milliseconds(milliseconds), isFree: isFree, reason: reason)
     }
 
-    @Test func `a retry history has the attempts in order and numbered`() {
+    @Test func `has the attempts in order and numbered`() {
         var history = RetryHistory()
         let unprocessed = RetryReason.unprocessed(TransportError(.cannotConnect, "refused"))
         history.record(Self.retry(40, isFree: true, unprocessed), after: Self.refused, startedAt: Self.start)
@@ -29,7 +29,7 @@ import Testing
         #expect(history.attempts[2].description == "attempt 3: status 503: 3 attempts were made")
     }
 
-    @Test func `a retry history is empty where the first attempt succeeds`() {
+    @Test func `is empty where the first attempt succeeds`() {
         var history = RetryHistory()
         history.recordSuccess(.answered(.ok), startedAt: Self.start)
         #expect(history == RetryHistory())
@@ -38,7 +38,7 @@ import Testing
         #expect(history.attempts.last == Attempt(number: 2, startedAt: Self.start, outcome: .answered(.ok)))
     }
 
-    @Test func `a retry history counts free attempts separately`() {
+    @Test func `counts free attempts separately`() {
         var history = RetryHistory()
         history.record(Self.retry(1, isFree: true, .misdirected), after: Self.unavailable, startedAt: Self.start)
         #expect((history.free, history.counted, history.exponent) == (1, 0, 0))
@@ -51,7 +51,7 @@ import Testing
         #expect(history.hasRefreshed)
     }
 
-    @Test func `a retry history increases the delays, and starts again after a Retry-After`() {
+    @Test func `increases the delays, and starts again after a Retry-After`() {
         var history = RetryHistory()
         for _ in 0..<3 { history.record(Self.retry(1, .status(503)), after: Self.unavailable, startedAt: Self.start) }
         #expect(history.exponent == 3)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a retry history gives the delays of all attempts of a request`() {
+    @Test func `gives the delays of all attempts of a request`() {
         typealias Outcome = RetrySituation.AttemptResult
         #expect(
             Self.play(.get, [.status(503), .status(503), .status(503)]) == [

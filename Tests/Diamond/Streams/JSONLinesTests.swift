@@ -42,19 +42,19 @@ import Testing
         ("", []), ("\n\n", []), (#"{"name":"a"}"#, ["a"]), ("\u{FEFF}" + #"{"name":"a"}"#, ["a"]),
         ("\u{FEFF}\n" + #"{"name":"a"}"#, ["a"]),
     ])
-    func `JSON lines are decoded one by one, without blank lines`(body: String, names: [String]) async throws {
+    func `are decoded one by one, without blank lines`(body: String, names: [String]) async throws {
         let (found, error) = try await values(body)
         #expect(found == names && error == nil)
     }
 
     @Test(arguments: [#"{"nam":"hush"}"#, "hush", #"{"name":"hush""#, "\u{FEFF}{}"])
-    func `JSON lines end at an invalid line, with its number and none of its text`(line: String) async throws {
+    func `end at an invalid line, with its number and none of its text`(line: String) async throws {
         let (names, error) = try await values("{\"name\":\"a\"}\n\n\(line)\n{\"name\":\"b\"}\n")
         #expect(names == ["a"] && error?.code == .undecodable && error?.cause is DecodingError)
         #expect(error?.message == "line 3 is no City: see the cause")
     }
 
-    @Test func `JSON lines are no longer than the caller allows`() async throws {
+    @Test func `are no longer than the caller allows`() async throws {
         let line = #"{"name":"a"}"#
         let (names, error) = try await values(line + "\n" + line + " \n", lineLimit: line.utf8.count)
         #expect(names == ["a"] && error?.code == .bodyTooLarge)
@@ -81,8 +81,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `JSON lines end the exchange when their loop is left, also while the response is retained`() async throws
-    {
+    @Test func `end the exchange when their loop is left, also while the response is retained`() async throws {
         let body = #"{"name":"a"}"# + "\n"
         let server = try ScriptedServer([.init(headers: ["Content-Length: 1000000"], body: body, isHeld: true)])
         let engine = Engine(.init(store: nil))
@@ -96,7 +95,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `JSON lines are read only from a successful response`() async throws {
+    @Test func `are read only from a successful response`() async throws {
         let (names, error) = try await values(#"{"name":"a"}"#, status: 404)
         #expect(names.isEmpty && error?.code == .badStatus && error?.response?.text == #"{"name":"a"}"#)
     }

@@ -57,8 +57,7 @@ import Testing
         return recorded.size
     }
 
-    @Test func `a killed download is continued by the next process, and no incomplete file has its name`() async throws
-    {
+    @Test func `is continued by the next process, and no incomplete file has its name`() async throws {
         let site = Guarded(Site())
         let server = try Self.server(site)
         var random = SplitMix(state: Effort.seed)

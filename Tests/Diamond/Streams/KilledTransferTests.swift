@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [false, true])
-    func `a killed transfer is continued within 256 KiB of the received bytes`(isFile: Bool, isSealed: Bool)
+    func `is continued within 256 KiB of the received bytes`(isFile: Bool, isSealed: Bool)
         async throws
     {
         let sent = Guarded(Sent())

@@ -30,7 +30,7 @@ import Testing
         (Duration.zero, Duration.zero, 50), (.milliseconds(1), .milliseconds(1), 50),
         (.zero, .milliseconds(200), 200), (.milliseconds(200), .zero, 200),
     ])
-    func `a reconnection is never immediate, whatever the server and the policy say`(
+    func `is never immediate, whatever the server and the policy say`(
         time: Duration, baseDelay: Duration, least: Int
     ) {
         var reconnection = opened(Request("http://h/"), RetryPolicy(baseDelay: baseDelay))
@@ -41,7 +41,7 @@ import Testing
         #expect(delays == growing)
     }
 
-    @Test func `a reconnection waits longer after each failure, and briefly after an open stream`() {
+    @Test func `waits longer after each failure, and briefly after an open stream`() {
         var reconnection = opened()
         let delays = (0..<5).map { _ in reconnection.delay(after: lost, draw: 0.5, now: 0) }
         #expect(delays == [4.5, 6, 9, 13, 13].map { .seconds($0) })
@@ -49,7 +49,7 @@ import Testing
         #expect(reconnection.delay(after: lost, draw: 0.5, now: 0) == .seconds(4.5))
     }
 
-    @Test func `a reconnection waits as long as a failing server asks for`() {
+    @Test func `waits as long as a failing server asks for`() {
         var reconnection = opened()
         let busy = Self.answer(503, [.retryAfter: "60"])
         #expect(reconnection.delay(after: busy, draw: 0, now: 0) == .seconds(60))
@@ -62,12 +62,12 @@ import Testing
         (ConnectionError(.noEngine, ""), false), (ConnectionError(TransportError(.tlsFailed, "")), true),
         (ConnectionError(TransportError(.certificateRejected, "")), false),
         (ConnectionError(.badContentType, ""), false), (ConnectionError(.badResponse, ""), false),
-    ]) func `a reconnection follows transient errors only`(error: ConnectionError, isPassing: Bool) {
+    ]) func `follows transient errors only`(error: ConnectionError, isPassing: Bool) {
         var reconnection = opened()
         #expect((reconnection.delay(after: error, draw: 0, now: 0) != nil) == isPassing)
     }
 
-    @Test func `a reconnection requires that the stream has been open before`() {
+    @Test func `requires that the stream has been open before`() {
         var reconnection = Reconnection(Request("http://h/"), .default)
         #expect(reconnection.delay(after: lost, draw: 0, now: 0) == nil)
         #expect(reconnection.attempts.attempts == 3)
@@ -75,7 +75,7 @@ import Testing
         #expect(reconnection.attempts.attempts == 1)
     }
 
-    @Test func `a reconnection requires a request that may be sent twice, and a policy that allows retries`() throws {
+    @Test func `requires a request that may be sent twice, and a policy that allows retries`() throws {
         let key = try #require(HTTPField.Name("Idempotency-Key"))
         let post = Request("http://h/", method: .post)
         let marked = Request("http://h/", method: .post, headers: [key: "1"])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite("Stored bodies of streams and downloads", .limit(minutes: 5)) struct StoredBodyTests {
+@Suite("The stored body of a stream or download", .limit(minutes: 5)) struct StoredBodyTests {
     typealias Answer = ScriptedServer.Answer
 
     /// The ways to request a body without collecting it.
@@ -82,7 +82,7 @@ import Testing
     // MARK: Behavior of every request
 
     @Test(arguments: Way.allCases, [true, false])
-    func `a stored body is delivered where it is fresh, without a request`(way: Way, isInMemory: Bool) async throws {
+    func `is delivered where it is fresh, without a request`(way: Way, isInMemory: Bool) async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url), isInMemory: isInMemory)
         let recorder = ActivityRecorder(engine.activity)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, [true, false])
-    func `a stored body is delivered and fresh again when the server answers 304`(way: Way, isInMemory: Bool)
+    func `is delivered and fresh again when the server answers 304`(way: Way, isInMemory: Bool)
         async throws
     {
         let server = try ScriptedServer([Self.first, Self.confirmation, Self.second])
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a stored body stays in the store when the server sends another body, which is delivered`(way: Way)
+    func `stays in the store when the server sends another body, which is delivered`(way: Way)
         async throws
     {
         let server = try ScriptedServer([Self.first, Self.second])
@@ -146,7 +146,7 @@ import Testing
     ]
 
     @Test(arguments: Way.allCases, rows)
-    func `a stored body is used as the request's policy says`(way: Way, row: Row) async throws {
+    func `is used as the request's policy says`(way: Way, row: Row) async throws {
         let server = try ScriptedServer([Self.first, row.isConditional ? Self.confirmation : Self.second])
         let engine = try await engine(having: Request(server.url))
         if row.isStale { clock.advance(by: 61) }
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a stored body is delivered when the server fails and the policy is networkElseCache`(way: Way)
+    func `is delivered when the server fails and the policy is networkElseCache`(way: Way)
         async throws
     {
         let server = try ScriptedServer([Self.first, Self.busy])
@@ -191,7 +191,7 @@ import Testing
 
     // MARK: Sinks and files
 
-    @Test func `a stored body replaces a truncated response, unless a part of that response was delivered`()
+    @Test func `replaces a truncated response, unless a part of that response was delivered`()
         async throws
     {
         let broken = Answer(headers: ["Content-Length: 6"], body: "sec")
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a stored body is not delivered when its destination has no space left`(isFull: Bool) async throws {
+    func `is not delivered when its destination has no space left`(isFull: Bool) async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
         let writes = Guarded(0)
@@ -235,7 +235,7 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: Way.allCases) func `a stored body is no larger than the caller allows`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `is no larger than the caller allows`(way: Way) async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
         #expect(try await ask(engine, Request(server.url), way, limit: 5).text == "first")
@@ -246,7 +246,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stored body stays in the store when the connection rejects the response to its revalidation`()
+    @Test func `stays in the store when the connection rejects the response to its revalidation`()
         async throws
     {
         final class SelectiveConnection: Connection, @unchecked Sendable {
@@ -269,7 +269,7 @@ import Testing
     }
 
     @Test
-    func `a stored body stays in the store when the response to its revalidation exceeds the engine's body limit`()
+    func `stays in the store when the response to its revalidation exceeds the engine's body limit`()
         async throws
     {
         let server = try ScriptedServer([Self.first, Self.second])

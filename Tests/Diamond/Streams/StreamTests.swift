@@ -29,7 +29,7 @@ import Testing
     // MARK: Bytes
 
     @Test(arguments: TransportKind.allCases)
-    func `a stream is read while it is written, and holds its permit until it has ended`(kind: TransportKind)
+    func `is read while it is written, and holds its permit until it has ended`(kind: TransportKind)
         async throws
     {
         let isRead = DispatchSemaphore(value: 0)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a stream is read byte by byte`(kind: TransportKind) async throws {
+    func `is read byte by byte`(kind: TransportKind) async throws {
         let text = String(repeating: "abcdefghij", count: 50)
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -71,7 +71,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream is read from the wire no faster than it is consumed`() async throws {
+    @Test func `is read from the wire no faster than it is consumed`() async throws {
         let asked = Guarded(0)
         let transport = StubTransport { request throws(TransportError) in
             guard request.url.hasSuffix("/large") else { return .stub() }
@@ -95,7 +95,7 @@ import Testing
     // MARK: Early ends
 
     @Test(arguments: TransportKind.allCases)
-    func `a stream ends when it is released in the middle`(kind: TransportKind) async throws {
+    func `ends when it is released in the middle`(kind: TransportKind) async throws {
         let isLeft = Gate()
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -117,7 +117,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream ends when its loop is left, also while it is retained`() async throws {
+    @Test func `ends when its loop is left, also while it is retained`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine()
         let response = try await engine.stream(Request(server.url))
@@ -130,7 +130,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream ends when its response is released without reading the body`() async throws {
+    @Test func `ends when its response is released without reading the body`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine()
         #expect(try await engine.stream(Request(server.url)).status == .ok)
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a stream ends when the task that reads it is canceled`(kind: TransportKind) async throws {
+    func `ends when the task that reads it is canceled`(kind: TransportKind) async throws {
         let (isReading, isLeft) = (Gate(), Gate())
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -163,7 +163,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream ends when the task that waits for its head is canceled`() async throws {
+    @Test func `ends when the task that waits for its head is canceled`() async throws {
         let isCanceled = Gate()
         let transport = StubTransport.silent { isCanceled.open() }
         let engine = engine { $0.transport = transport }
@@ -176,7 +176,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream ends when its head arrives after the cancellation`() async throws {
+    @Test func `ends when its head arrives after the cancellation`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
             await gate.wait()
@@ -192,7 +192,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream waits for its permit, and leaves the queue when it is canceled`() async throws {
+    @Test func `waits for its permit, and leaves the queue when it is canceled`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine { $0.width = 1 }
         let first = try await engine.stream(Request(server.url))
@@ -224,7 +224,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test func `a stream is retried after responses with status 503`() async throws {
+    @Test func `is retried after responses with status 503`() async throws {
         let busy = ScriptedServer.Answer(status: 503, headers: ["Content-Length: 4"], body: "busy")
         let server = try ScriptedServer([busy, busy, .init(headers: ["Content-Length: 2"], body: "ok")])
         let engine = engine()
@@ -245,7 +245,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream reads no more of an error response than a mebibyte`() async throws {
+    @Test func `reads no more of an error response than a mebibyte`() async throws {
         let count = Transfer.nonSuccessBodyLimit + 1
         let transport = StubTransport(status: 404, body: String(repeating: "a", count: count))
         let engine = engine { $0.transport = transport }
@@ -255,7 +255,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream follows redirects with the engine's headers and interceptors`() async throws {
+    @Test func `follows redirects with the engine's headers and interceptors`() async throws {
         struct SigningInterceptor: Interceptor {
             func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
                 request.headers[.authorization] = "signed \(attempt)"
@@ -302,7 +302,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream is not stored`() async throws {
+    @Test func `is not stored`() async throws {
         let engine = engine { $0.transport = StubTransport(headers: [.cacheControl: "max-age=86400"]) }
         _ = try await all(engine.stream(Request("http://h/")))
         #expect(try await engine.send(Request("http://h/")).source == .network)
@@ -344,7 +344,7 @@ import Testing
 
     @Test(arguments: [
         (["Content-Length: 5"], "01234"), (["Transfer-Encoding: chunked"], "5\r\n01234\r\n0\r\n\r\n"),
-    ]) func `a stream is no larger than the caller allows`(headers: [String], body: String) async throws {
+    ]) func `is no larger than the caller allows`(headers: [String], body: String) async throws {
         let server = try ScriptedServer([.init(headers: headers, body: body)])
         let engine = engine { $0.bodyLimit = 1 }
         #expect(try await all(engine.stream(Request(server.url), limit: 5)) == "01234")
@@ -355,7 +355,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream has no attempt timeout or deadline after its head has arrived`() async throws {
+    @Test func `has no attempt timeout or deadline after its head has arrived`() async throws {
         let (clock, isRead) = (TestClock(), DispatchSemaphore(value: 0))
         let server = try RawServer { connection in
             guard connection.readHead() != nil else { return }
@@ -374,7 +374,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a stream fails where its head does not arrive in time`() async throws {
+    @Test func `fails where its head does not arrive in time`() async throws {
         let clock = TestClock()
         let engine = engine {
             $0.clock = clock
@@ -391,7 +391,7 @@ import Testing
 
     @Test(arguments: [
         RetryPolicy(attempts: 1, attemptTimeout: .seconds(1)), RetryPolicy(attempts: 1, deadline: .seconds(1)),
-    ]) func `a stream fails where its head arrives at its deadline, and its body is canceled`(
+    ]) func `fails where its head arrives at its deadline, and its body is canceled`(
         policy: RetryPolicy
     ) async throws {
         let clock = TestClock()

@@ -127,7 +127,7 @@ import Testing
         if case .failure(let error) = result { error.code } else { nil }
     }
 
-    @Test func `a TLS server is accepted where its certificate is trusted`() async throws {
+    @Test func `is accepted where its certificate is trusted`() async throws {
         let (own, other) = (try await TLSServer.Identity(), try await TLSServer.Identity())
         let server = try await TLSServer(own)
         #expect(code(try await status(of: server) { _ in }) == .certificateRejected)
@@ -137,7 +137,7 @@ import Testing
         #expect(try await status(of: server) { $0.roots = .systemAnd(own.certificate) }.get() == 200)
     }
 
-    @Test func `a TLS server is refused where its key is not a pinned one`() async throws {
+    @Test func `is refused where its key is not a pinned one`() async throws {
         let own = try await TLSServer.Identity()
         let server = try await TLSServer(own)
         let text = try await own.publicKey().split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, "s3cret"]) func `a TLS server receives the client certificate that it asks for`(
+    @Test(arguments: [nil, "s3cret"]) func `receives the client certificate that it asks for`(
         password: String?
     ) async throws {
         let (own, client) = (try await TLSServer.Identity(), try await TLSServer.Identity(password: password))

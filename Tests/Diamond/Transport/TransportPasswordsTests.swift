@@ -21,13 +21,13 @@ import Testing
             (nil, nil, false), (.unnamed("a"), .unnamed("b"), false), (.secret("proxy"), nil, true),
             (nil, .secret("key"), true), (.unnamed("a"), .secret("key"), true),
         ] as [(Secret?, Secret?, Bool)])
-    func `passwords of a transport need a credential provider if one of them is a named secret`(
+    func `need a credential provider if one of them is a named secret`(
         proxy: Secret?, privateKey: Secret?, isNamed: Bool
     ) {
         #expect(settings(proxy: proxy, privateKey: privateKey).namesSecrets == isNamed)
     }
 
-    @Test func `passwords of a transport are resolved from the credential provider`() async throws {
+    @Test func `are resolved from the credential provider`() async throws {
         let settings = settings(proxy: .secret("proxy"), privateKey: .secret("key"))
         let passwords = try await TransportPasswords.resolved(for: settings, from: PasswordProvider())
         #expect(passwords.proxy == "value of proxy" && passwords.privateKey == "value of key")

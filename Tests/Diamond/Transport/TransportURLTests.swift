@@ -23,12 +23,12 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases, ["/%7ea%2f;x=1?%2f%7E=+&&b;c&d=%20=?", "/a//b?", "/a%20b%c3%A9"])
-    func `a URL on the wire has the escapes that were written`(kind: TransportKind, target: String) async throws {
+    func `has the escapes that were written`(kind: TransportKind, target: String) async throws {
         #expect(try await self.target(of: target, over: kind) == target)
     }
 
     /// Foundation escapes brackets, and then the whole component again: two transports escape brackets first.
-    @Test(arguments: TransportKind.allCases) func `a URL on the wire has at most its brackets escaped additionally`(
+    @Test(arguments: TransportKind.allCases) func `has at most its brackets escaped additionally`(
         kind: TransportKind
     )
         async throws

@@ -21,7 +21,7 @@ import Testing
             ("http://h/?aaaaaaaab&aaaaaaaa=&aaaaaaaaa", ["aaaaaaaa=", "aaaaaaaaa", "aaaaaaaab"]),
             ("http://h/?a=b=c&%5B%61=%41%2c&[a=+", ["%5Ba=A%2C", "%5Ba=+", "a=b=c"]),
         ] as [(String, [String])])
-    func `query items are sorted by name and keep the order of their values`(url: String, texts: [String]) throws {
+    func `are sorted by name and keep the order of their values`(url: String, texts: [String]) throws {
         let items = try RequestURL(url).queryItems()
         #expect(items.count == texts.count)
         #expect(sorted(items) == texts)
@@ -53,13 +53,13 @@ import Testing
     }
 
     @Test(arguments: [.min, -10, -1, 0, 9, 10, 99, 100, 1_234_567_890, .max] as [Int64])
-    func `query items write integers as decimal digits`(integer: Int64) {
+    func `write integers as decimal digits`(integer: Int64) {
         var items = QueryItems()
         items.append(encoding: "a b", value: integer)
         #expect(items.bytes == Array("a%20b=\(integer)".utf8))
     }
 
-    @Test func `query items are appended to others, and separated again`() throws {
+    @Test func `are appended to others, and separated again`() throws {
         let first = try RequestURL("http://h/?a=1").queryItems()
         for query in ["", "?", "?b&c="] {
             let second = try RequestURL("http://h/\(query)").queryItems()

@@ -7,7 +7,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("Partial bodies of broken transfers", .limit(minutes: 5)) struct PartialBodyTests {
+@Suite("The partial body of a broken transfer", .limit(minutes: 5)) struct PartialBodyTests {
     /// Writes the beginning of a body, and stops.
     private func receive(_ entry: CacheEntry, _ count: Int, in cache: Cache) async throws {
         let writer = try cache.bodyWriter(for: entry)
@@ -17,7 +17,7 @@ import Testing
 
     @Test(
         arguments: [1, 131_071, 131_072, 131_073, 262_144, 1 << 20, (1 << 20) + 1, 1_500_000], [false, true])
-    func `a partial body is found by another process, which continues it byte for byte`(count: Int, isSealed: Bool)
+    func `is found by another process, which continues it byte for byte`(count: Int, isSealed: Bool)
         async throws
     {
         let store = BodyStore(isSealed: isSealed)
@@ -46,7 +46,7 @@ import Testing
         #expect(stored.storedAt == 1_060_000 && stored.age(at: 1_061_000) == 66_000)
     }
 
-    @Test func `a partial body is not looked up after a miss until a partial body is written`() async throws {
+    @Test func `is not looked up after a miss until one is written`() async throws {
         let (store, uptime) = (BodyStore(), Guarded(Uptime(rawValue: 0)))
         let (one, other) = (try store.open { uptime.withLock(\.self) }, try store.open { uptime.withLock(\.self) })
         let entry = try CacheEntry.stub("a", body: .noise(1 << 20))
@@ -76,7 +76,7 @@ import Testing
         #expect(!presence.isPossible)
     }
 
-    @Test(arguments: [false, true]) func `a partial body can be interrupted any number of times`(isSealed: Bool)
+    @Test(arguments: [false, true]) func `can be interrupted any number of times`(isSealed: Bool)
         async throws
     {
         let store = BodyStore(isSealed: isSealed)
@@ -97,7 +97,7 @@ import Testing
         #expect(try cache.found(entry) == entry.stored.body, "DIAMOND_SEED=\(Effort.seed)")
     }
 
-    @Test func `a partial body is continued by the first of several writers, and the others fail`() async throws {
+    @Test func `is continued by the first of several writers, and the others fail`() async throws {
         let store = BodyStore()
         let entry = try CacheEntry.stub("a", body: .noise(4 << 20))
         try await receive(entry, 1 << 20, in: store.open())
@@ -131,7 +131,7 @@ import Testing
         #expect(try await cache.purge(.url(prefix: "http://h/")) == 2)
     }
 
-    @Test func `a partial body is not found for another request, nor with another sealing key`() async throws {
+    @Test func `is not found for another request, nor with another sealing key`() async throws {
         let store = BodyStore(isSealed: true)
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
         try await receive(entry, 1_500_000, in: store.open())
@@ -200,7 +200,7 @@ import Testing
 
     // MARK: Whole entries of the same key
 
-    @Test func `a partial body is listed with the whole response, and purged with it`() async throws {
+    @Test func `is listed with the whole response, and purged with it`() async throws {
         let store = BodyStore()
         let cache = try store.open()
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000), tags: ["t"])
@@ -216,7 +216,7 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0 && store.temporary.rows("body") == 0)
     }
 
-    @Test func `a partial body is evicted as whole responses are`() async throws {
+    @Test func `is evicted as whole responses are`() async throws {
         let store = BodyStore()
         let cache = try store.open(capacity: 32 << 20)
         let entry = try CacheEntry.stub("a", body: .noise(3 << 20))

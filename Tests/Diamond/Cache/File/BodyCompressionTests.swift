@@ -8,7 +8,7 @@ import Testing
 @testable import Diamond
 @testable import DiamondInspection
 
-@Suite("Compressed bodies") struct BodyCompressionTests {
+@Suite("A compressed body") struct BodyCompressionTests {
     let temporary = TemporaryStore()
     private let events = RecordedSealEvents()
 
@@ -49,7 +49,7 @@ import Testing
 
     #if Compression
     @Test(arguments: [0, 1, 1023, 1024, 131_072, 131_073, 3_000_000], [false, true])
-    func `a compressed body is read byte for byte, whole and in pieces`(size: Int, isSealed: Bool) async throws {
+    func `is read byte for byte, whole and in pieces`(size: Int, isSealed: Bool) async throws {
         let cache = try open(isSealed: isSealed)
         let entry = try entry("a", Self.text(size))
         for isStreamed in [false, true] {
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `compressed bodies and others are read by the same cache`() async throws {
+    @Test func `is read by the same cache as others`() async throws {
         let (one, other) = (try open(), try open(compresses: false))
         let entries = [try entry("a", Self.text(300_000)), try entry("b", Self.text(300_000))]
         one.store(entries[0])
@@ -97,7 +97,7 @@ import Testing
         #expect(try one.found(entries[0]) == entries[0].stored.body)
     }
 
-    @Test(arguments: [false, true]) func `a compressed body stays in place where a 304 confirms it`(isSealed: Bool)
+    @Test(arguments: [false, true]) func `stays in place where a 304 confirms it`(isSealed: Bool)
         async throws
     {
         let cache = try open(isSealed: isSealed)
@@ -126,7 +126,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `a compressed body is deleted where it would expand beyond its declared size`() async throws {
+    @Test func `is deleted where it would expand beyond its declared size`() async throws {
         let cache = try open()
         let packed = BodyCompression.pack(Data(count: 100_000)).dropFirst(8)
         let bombs = [
@@ -148,7 +148,7 @@ import Testing
         #expect(try cache.found(entry) == Data("body".utf8))
     }
 
-    @Test(arguments: [false, true]) func `a compressed body is recorded with its size on disk`(isStreamed: Bool)
+    @Test(arguments: [false, true]) func `is recorded with its size on disk`(isStreamed: Bool)
         async throws
     {
         let cache = try open()

@@ -14,7 +14,7 @@ import Testing
         try Cache(temporary.store, writeDelay: writeDelay)
     }
 
-    @Test func `pending writes are found by lookups, and are written at once by a flush`() async throws {
+    @Test func `are found by lookups, and are written at once by a flush`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -46,7 +46,7 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test func `pending writes are written when their delay is over`() async throws {
+    @Test func `are written when their delay is over`() async throws {
         let cache = try open(.milliseconds(1))
         // Repeated, because a timer that has fired must be set again.
         for count in 1...3 as ClosedRange<Int64> {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `pending writes are written at once when they fill a transaction`() async throws {
+    @Test func `are written at once when they fill a transaction`() async throws {
         let cache = try open()
         for number in 0..<63 { cache.store(try .stub("\(number)")) }
         #expect(try temporary.rows("entry") == 0)
@@ -83,7 +83,7 @@ import Testing
         #expect(try temporary.rows("entry WHERE stored_at = \(confirmed.stored.storedAt)") == 1)
     }
 
-    @Test func `pending writes are written at once with a purge`() async throws {
+    @Test func `are written at once with a purge`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
@@ -104,7 +104,7 @@ import Testing
         await untilTrue(isGone)
     }
 
-    @Test func `pending writes are written though their cache is released`() async throws {
+    @Test func `are written though their cache is released`() async throws {
         var cache: Cache? = try open(.milliseconds(1))
         try cache?.store(.stub("a"))
         cache = nil
@@ -126,7 +126,7 @@ import Testing
         #expect(counts.map(\.misses) == [0, 12])
     }
 
-    @Test func `pending writes are due at once only when a transaction is full`() throws {
+    @Test func `are due at once only when a transaction is full`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         #expect(changes.add(.store(entry)) == .soon)
         #expect(changes.add(.confirm(entry, replacing: entry.stored)) == .soon)
@@ -136,7 +136,7 @@ import Testing
         entry.stored.body = Data(count: 4 << 20)
         #expect(changes.add(.store(entry)) == .now)
     }
-    @Test func `pending writes have a cost that includes entries without a body`() throws {
+    @Test func `have a cost that includes entries without a body`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         entry.stored.body = Data()
         _ = changes.add(.store(entry))
@@ -250,7 +250,7 @@ import Testing
         #expect(groups.map(\.count) == [64, 64, 22] && Array(groups.joined()) == urls)
     }
 
-    @Test func `pending writes are written in their order with the invalidations between them`() throws {
+    @Test func `are written in their order with the invalidations between them`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         _ = changes.add(.store(entry))
         _ = changes.invalidate(entry.url)
@@ -273,7 +273,7 @@ import Testing
         (SQLiteError.Code.full, true), (.ioError, true), (.constraint, true), (.corrupt, true), (.busy, false),
         (.readOnly, false), (.cannotOpen, false), (.newerSchema, false), (.forked, false),
     ])
-    func `pending writes are tried one by one only if some may succeed`(code: SQLiteError.Code, isTried: Bool) {
+    func `are tried one by one only if some may succeed`(code: SQLiteError.Code, isTried: Bool) {
         #expect(CacheError(SQLiteError(code, "", path: "")).mayConcernOneChange == isTried)
     }
 }

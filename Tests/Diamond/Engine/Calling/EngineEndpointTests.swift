@@ -32,14 +32,14 @@ private struct Settings: Endpoint {
     var request: Request { Request("http://h/settings.plist") }
 }
 
-@Suite("Typed calls", .limit(minutes: 5)) struct EngineEndpointTests {
+@Suite("A typed call", .limit(minutes: 5)) struct EngineEndpointTests {
     private let temporary = TemporaryStore()
 
     private func engine(status: Int = 200, _ body: String) -> Engine {
         temporary.engine(StubTransport(status: status, body: body))
     }
 
-    @Test func `a typed call is answered by a real server, and from the cache in another process`() async throws {
+    @Test func `is answered by a real server, and from the cache in another process`() async throws {
         let engine = Engine(Engine.Configuration(store: temporary.store))
         let search = Search(country: "DE", minPopulation: 1_000_000, base: try await SampleServer.shared.base)
         #expect(try await engine.send(search).items.map(\.name).contains("Munich"))
@@ -50,14 +50,14 @@ private struct Settings: Endpoint {
         await engine.close()
     }
 
-    @Test func `a typed call can be made of any request, and is encoded as that request`() async throws {
+    @Test func `can be made of any request, and is encoded as that request`() async throws {
         let call = Request("http://h/", parameters: ["a": 1]).decoding([Int].self)
         #expect(try await engine("[1, 2]").send(call) == [1, 2])
         let copy = try JSONDecoder().decode(DecodedRequest<[Int]>.self, from: try JSONEncoder().encode(call))
         #expect(copy == call)
     }
 
-    @Test func `a typed call uses its own decoder, or the engine's`() async throws {
+    @Test func `uses its own decoder, or the engine's`() async throws {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         let list = String(decoding: try encoder.encode(["a": 1]), as: UTF8.self)
@@ -73,7 +73,7 @@ private struct Settings: Endpoint {
 
     private struct Snake: Decodable, Sendable { var fullName: String }
 
-    @Test func `a typed call returns the body unchanged as Data, and no body as Nothing`() async throws {
+    @Test func `returns the body unchanged as Data, and no body as Nothing`() async throws {
         #expect(try await engine("raw").send(Request("http://h/").decoding(Data.self)) == Data("raw".utf8))
         #expect(try await engine(status: 204, "").send(Request("http://h/").decoding(Nothing.self)) == Nothing())
     }
@@ -85,7 +85,7 @@ private struct Settings: Endpoint {
     }
 
     @Test(arguments: [("text/html; charset=utf-8", true), ("application/problem+json", false), (nil, false)])
-    func `a typed call names the content type of a body that is not JSON`(type: String?, isNamed: Bool) async throws {
+    func `names the content type of a body that is not JSON`(type: String?, isNamed: Bool) async throws {
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: type.map { [.contentType: $0] } ?? [:], body: "<html>")
         }
@@ -101,7 +101,7 @@ private struct Settings: Endpoint {
         (#"{"items": [{"name": "a"}]}"#, "items[0].population: is missing"),
         (#"{"items": [{"name": "a", "population": "many"}]}"#, "items[0].population: "),
         (#"{"items": 1}"#, "items: "), ("<html>", "the whole body: "), ("", "the whole body: "),
-    ]) func `a typed call names the place of a decoding error, and the error has the body`(body: String, place: String)
+    ]) func `names the place of a decoding error, and the error has the body`(body: String, place: String)
         async throws
     {
         let call = Request("http://h/cities?token=s3cret").decoding(Cities.self)
@@ -122,7 +122,7 @@ private struct Settings: Endpoint {
         #expect(try await engine("1").send(Request("http://h/").decoding(Data?.self)) == Data("1".utf8))
     }
 
-    @Test func `a typed call does not reveal values of a body that cannot be decoded`() async throws {
+    @Test func `does not reveal values of a body that cannot be decoded`() async throws {
         enum Kind: String, Decodable { case known }
         let body = #"[{"kind": "s3cret"}]"#
         let error = await #expect(throws: ConnectionError.self) {
@@ -133,7 +133,7 @@ private struct Settings: Endpoint {
         #expect(error?.cause is DecodingError && error?.response?.text == body)
     }
 
-    @Test(arguments: [304, 404, 500]) func `a typed call fails for a status other than 2xx, with the response`(
+    @Test(arguments: [304, 404, 500]) func `fails for a status other than 2xx, with the response`(
         status: Int
     )
         async
@@ -147,7 +147,7 @@ private struct Settings: Endpoint {
         #expect(error?.response?.text == "[1]")
     }
 
-    @Test func `a typed call stores no response that it cannot decode, and leaves the stored one`() async throws {
+    @Test func `stores no response that it cannot decode, and leaves the stored one`() async throws {
         let body = Guarded("[1]")
         let transport = StubTransport { _ throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
@@ -182,7 +182,7 @@ private struct Settings: Endpoint {
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `a typed call stores an error status as HTTP allows`() async throws {
+    @Test func `stores an error status as HTTP allows`() async throws {
         let transport = StubTransport(status: 404, headers: [.cacheControl: "max-age=3600"], body: "[1]")
         let engine = temporary.engine(transport)
         for _ in 1...2 {
@@ -193,7 +193,7 @@ private struct Settings: Endpoint {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(arguments: [Lane.default, "serial"]) func `a typed call decodes once, also in a serial lane`(lane: Lane)
+    @Test(arguments: [Lane.default, "serial"]) func `decodes once, also in a serial lane`(lane: Lane)
         async throws
     {
         let decoder = CountingDecoder()
@@ -219,7 +219,7 @@ private struct Settings: Endpoint {
         }
     }
 
-    @Test func `a typed call fails with an error whose body can be decoded`() async throws {
+    @Test func `fails with an error whose body can be decoded`() async throws {
         struct Fault: Decodable { let code: Int }
         let engine = engine(status: 422, #"{"code": 7}"#)
         let error = await #expect(throws: ConnectionError.self) {
@@ -238,7 +238,7 @@ private struct Settings: Endpoint {
             (#"{"title": 7, "status": "409", "detail": "d"}"#, "about:blank", nil, nil, "d", [:]),
             ("{}", "about:blank", nil, nil, nil, [:]),
         ] as [(String, String, String?, Int?, String?, [String: JSONValue])])
-    func `a typed call has a problem by RFC 9457 in its error`(
+    func `has a problem by RFC 9457 in its error`(
         body: String,
         type: String,
         title: String?,

@@ -16,7 +16,7 @@ import Testing
             ),
             (["zh-Hant-TW", "", "de_DE", "x y", "ü", "a\r\nb", "en-001"], "zh-Hant-TW, en-001;q=0.9"),
             (["de", "DE", "fr"], "de, fr;q=0.9"), (["abcdefghi"], nil),
-        ] as [([String], String?)]) func `default headers name languages in their order`(
+        ] as [([String], String?)]) func `name languages in their order`(
             languages: [String], value: String?
         )
     {
@@ -33,7 +33,7 @@ import Testing
             (["LANG": "de", "LANGUAGE": "de_AT:en::C"], ["de-AT", "en"]), (["LANG": "de", "LANGUAGE": ""], ["de"]),
             (["LANG": "C", "LANGUAGE": "de"], []),
         ] as [([String: String], [String])])
-    func `default headers name the languages of an environment`(environment: [String: String], languages: [String]) {
+    func `name the languages of an environment`(environment: [String: String], languages: [String]) {
         #expect(DefaultHeaders.languages(of: environment) == languages)
     }
 
@@ -42,11 +42,11 @@ import Testing
             ("Atlas", "1.2", "Atlas/1.2 Diamond"), ("Atlas", nil, "Atlas Diamond"), ("", nil, "Diamond"),
             ("My Äpp (2)", "1 b/2", "My-pp-2/1-b-2 Diamond"), ("Atlas", "", "Atlas Diamond"),
         ] as [(String, String?, String)])
-    func `default headers name the program in tokens`(name: String, version: String?, value: String) {
+    func `name the program in tokens`(name: String, version: String?, value: String) {
         #expect(DefaultHeaders.userAgent(name, version: version) == value)
     }
 
-    @Test func `default headers are sent where neither app nor request sets them, and are part of the key`()
+    @Test func `are sent where neither app nor request sets them, and are part of the key`()
         async throws
     {
         let transport = StubTransport()
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPFields(), [.userAgent: "Own"]])
-    func `default headers are all sent where one name has several values`(own: HTTPFields) async throws {
+    func `are all sent where one name has several values`(own: HTTPFields) async throws {
         let transport = StubTransport()
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = transport

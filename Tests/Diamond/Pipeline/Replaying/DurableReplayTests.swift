@@ -8,10 +8,10 @@ import Testing
 @testable import Diamond
 
 /// Durable requests, and which component finally sends them.
-@Suite("Durable requests", .limit(minutes: 5)) struct DurableReplayTests {
+@Suite("A durable request", .limit(minutes: 5)) struct DurableReplayTests {
     let fixture = ReplayFixture()
 
-    @Test func `a durable request is on disk before its first byte is sent`() async throws {
+    @Test func `is on disk before its first byte is sent`() async throws {
         let engine = fixture.engine()
         let store = fixture.temporary.store
         fixture.serve { request throws(TransportError) in
@@ -72,7 +72,7 @@ import Testing
         #expect(try queue.jobs().map(\.state) == [.waiting])
     }
 
-    @Test func `a durable request waits for an earlier one with the same ordering key`() async throws {
+    @Test func `waits for an earlier one with the same ordering key`() async throws {
         fixture.serve(ReplayFixture.refused)
         let engine = fixture.engine()
         let policy = ReplayPolicy(.durable, orderingKey: "cart")

@@ -230,7 +230,7 @@ import Testing
         #expect(try ReplayQueue(existing: files.store, seal: AESGCMSeal.first).jobs().count == 1)
     }
 
-    @Test func `a sealed queue sends its jobs in order, once, with their keys`() async throws {
+    @Test func `sends its jobs in order, once, with their keys`() async throws {
         let first = engine(.first)
         let queue = try first.queue()
         for number in 1...3 { try await queue.enqueue(request { $0.url += "/\(number)" }) }
@@ -253,7 +253,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a sealed queue merges and replaces jobs of one unique name, and edits them`() async throws {
+    @Test func `merges and replaces jobs of one unique name, and edits them`() async throws {
         let queue = try ReplayQueue(files.store, seal: AESGCMSeal.first)
         func named(_ uniqueness: ReplayPolicy.Uniqueness, _ name: String) throws -> Request {
             try request { request in

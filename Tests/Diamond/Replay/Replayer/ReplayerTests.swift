@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a replayer also counts jobs that it finds expired`() async throws {
+    @Test func `also counts jobs that it finds expired`() async throws {
         let queue = try queue()
         var late = request()
         late.replay.expiry = .seconds(1)

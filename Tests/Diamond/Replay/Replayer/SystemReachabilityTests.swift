@@ -18,13 +18,13 @@ import Testing
     }
 
     @Test(.enabled("a network of one's own needs unshare and ip, and may be forbidden", mayHaveNetwork))
-    func `a system reachability reports when a link comes up`() async throws {
+    func `reports when a link comes up`() async throws {
         let process = try Self.inNetworkOfItsOwn(BuiltTool("QueueHammer").url, ["network"])
         #expect(await process.ended() == .exited(0))
     }
     #endif
 
-    @Test func `a system reachability has a separate sequence of changes for each observer`() async {
+    @Test func `has a separate sequence of changes for each observer`() async {
         let reachability = SystemReachability()
         let changes = (0..<3).map { _ in reachability.changes }
         reachability.notify()

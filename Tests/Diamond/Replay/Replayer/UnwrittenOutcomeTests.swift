@@ -67,7 +67,7 @@ import Testing
         await queue.close()
     }
 
-    @Test func `an unwritten outcome is reported at once, with the file and the remedy`() async throws {
+    @Test func `is reported at once, with the file and the remedy`() async throws {
         let (queue, observation) = (try queue(), observe())
         let id = try await enqueue(in: queue)
         let run = Task { [self] in await replayer(queue).run() }
@@ -82,7 +82,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `an unwritten outcome does not hold up a run beyond its deadline`() async throws {
+    @Test func `does not hold up a run beyond its deadline`() async throws {
         let (queue, observation) = (try queue(), observe())
         let id = try await enqueue(in: queue)
         let (replayer, deadline) = (replayer(queue), time.date + 600)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an unwritten outcome does not hold up a replayer that is stopped`(isWatching: Bool) async throws {
+    func `does not hold up a replayer that is stopped`(isWatching: Bool) async throws {
         let (queue, observation) = (try queue(), observe())
         let id = try await enqueue(in: queue)
         let replayer = replayer(queue)
@@ -152,7 +152,7 @@ import Testing
     ]
 
     @Test(arguments: lastWords)
-    func `an unwritten outcome is known to the process that rescues its job`(last: LastWord) async throws {
+    func `is known to the process that rescues its job`(last: LastWord) async throws {
         let first = try queue { $0.endTimeout = .milliseconds(1) }
         var request = Request("http://h/", method: .post, body: .json(1))
         request.replay = last.policy
@@ -246,7 +246,7 @@ import Testing
         await first.close()
     }
 
-    @Test(arguments: [nil, AESGCMSeal.first]) func `an unwritten outcome is known after the queue was sealed again`(
+    @Test(arguments: [nil, AESGCMSeal.first]) func `is known after the queue was sealed again`(
         seal: AESGCMSeal?
     ) async throws {
         let first = try ReplayQueue(temporary.store, seal: seal, clock: clock { [time] in time.wallTime })
@@ -298,7 +298,7 @@ import Testing
         await first.close()
     }
 
-    @Test func `an unwritten outcome holds up the remaining jobs by default, until it is written`() async throws {
+    @Test func `holds up the remaining jobs by default, until it is written`() async throws {
         let (queue, observation) = (try queue(), observe())
         for _ in 0..<2 { _ = try await enqueue(in: queue) }
         let replayer = Replayer(queue, width: 1, reachability: StubReachability()) { [disk, sent] attempt in
@@ -348,7 +348,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `an unwritten outcome does not keep the caller of a durable request waiting`() async throws {
+    @Test func `does not keep the caller of a durable request waiting`() async throws {
         let fixture = ReplayFixture()
         let disk = FaultDisk(directory: fixture.temporary.directory)
         fixture.serve { [sent] _ throws(TransportError) in
@@ -375,7 +375,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `an unwritten outcome is not lost with the closing of its queue`() async throws {
+    @Test func `is not lost with the closing of its queue`() async throws {
         let fixture = ReplayFixture()
         let disk = FaultDisk(directory: fixture.temporary.directory)
         fixture.serve { [sent] _ throws(TransportError) in

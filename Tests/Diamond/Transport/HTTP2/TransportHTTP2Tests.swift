@@ -208,7 +208,7 @@ struct HTTP2RequestTests {
     }
 
     @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
-    func `an HTTP/2 request is sent again when its stream was refused`(kind: TransportKind, method: HTTPRequest.Method)
+    func `is sent again when its stream was refused`(kind: TransportKind, method: HTTPRequest.Method)
         async throws
     {
         try await kind.runOverHTTP2(Self.refusing(1) { $0.reset(.refused) }) { transport, server in
@@ -222,7 +222,7 @@ struct HTTP2RequestTests {
     }
 
     @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
-    func `an HTTP/2 request is sent again when a GOAWAY frame says that it was not processed`(
+    func `is sent again when a GOAWAY frame says that it was not processed`(
         kind: TransportKind, method: HTTPRequest.Method
     ) async throws {
         try await kind.runOverHTTP2(Self.refusing(1) { $0.goAway() }) { transport, server in
