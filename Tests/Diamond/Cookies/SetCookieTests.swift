@@ -114,13 +114,11 @@ import Testing
             #expect(!text.contains("s3cret") && text.contains("session"))
         }
     }
-}
 
-@Suite("Set-Cookie fields joined by Foundation") struct JoinedSetCookieTests {
     @Test(arguments: [
         ["a=1"], ["a=1; Path=/", "b=2; Path=/wire"], ["a=1; Expires=Thu, 01 Jan 2099 00:00:00 GMT", "b=2"],
         ["a=1; expires=Thursday, 01-Jan-99 00:00:00 GMT; Secure", "__Host-b=x,y; Path=/"],
-    ]) func `are separated`(fields: [String]) {
+    ]) func `fields joined by Foundation are separated`(fields: [String]) {
         #expect(SetCookieFields.separated(fields.joined(separator: ",")) == fields)
         #expect(SetCookieFields.separated(fields.joined(separator: ", ")) == fields)
     }

@@ -56,9 +56,7 @@ import Testing
             kind.withShortcoming(.refusedCoding) { #expect(error?.code == .bodyTooLarge) }
         }
     }
-}
 
-@Suite("The growth of a body") struct BodyGrowthTests {
     @Test(arguments: [
         (4 << 20, 0, false), (4 << 20 + 1, 0, true), (25_000_000, 100_000, false), (25_000_001, 100_000, true),
     ])

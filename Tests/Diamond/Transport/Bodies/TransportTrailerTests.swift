@@ -32,10 +32,8 @@ import Testing
             }
         }
     }
-}
 
-#if Curl && os(Linux)
-@Suite("The deadline of an exchange over libcurl") struct CurlDeadlineTests {
+    #if Curl && os(Linux)
     @Test func `the deadline of trailers begins with the first trailer field, even without a timeout`() {
         let loop = CurlLoop(.standard)
         let transfer = CurlTransfer(TransportRequest(url: "http://h/"), passwords: TransportPasswords(), loop: loop)
@@ -45,5 +43,5 @@ import Testing
         #expect(first.map { $0 <= .now + HeadLimit.trailerTime } == true)
         #expect(transfer.addTrailer(byteCount: 6) && transfer.deadline == first)
     }
+    #endif
 }
-#endif
