@@ -1,5 +1,6 @@
 package import Diamond
 package import Foundation
+import Testing
 
 /// Entries for the tests of storages on servers.
 extension CacheEntry {
@@ -48,5 +49,31 @@ extension CacheStorage {
             return changes?.names?.isEmpty != true
         }
         return (try? changes(since: position))?.names
+    }
+
+    /// Invalidates an entry of another process's storage, which has read it, five times.
+    ///
+    /// - Parameter reportsStores: whether the other storage also reports the stores of entries.
+    /// - Returns: the shortest time until the other process knew.
+    package func delay(
+        ofInvalidating selection: CacheSelection, in other: some CacheStorage, reportsStores: Bool
+    ) async throws -> Duration {
+        let entry = try CacheEntry.sample(1, tags: ["cities"])
+        try await store(entry)
+        var delays: [Duration] = []
+        for _ in 0..<5 {
+            #expect(try await other.record(entry)?.isStale == false)
+            let position = try other.changes(since: nil).position
+            _ = try await invalidate([selection], announcing: nil)
+            let start = ContinuousClock.now
+            let names = await other.changed(since: position)
+            delays.append(ContinuousClock.now - start)
+            #expect(names.map { $0.keys.contains(entry.key.prefix) } ?? true)
+            #expect(try await other.record(entry)?.isStale == true)
+            let later = try other.changes(since: nil).position
+            try await store(entry)
+            if reportsStores { _ = await other.changed(since: later) }
+        }
+        return try #require(delays.min())
     }
 }

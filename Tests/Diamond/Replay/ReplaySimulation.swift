@@ -83,8 +83,6 @@ struct ReplaySimulation {
         world = World(workers: Array(repeating: Worker(), count: 4))
     }
 
-    struct Lost: Error {}
-
     /// Runs steps, several in each transaction.
     mutating func run(_ steps: Int) throws {
         var left = steps

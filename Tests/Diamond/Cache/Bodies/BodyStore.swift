@@ -7,7 +7,7 @@ import Foundation
 /// A store, plain or sealed, whose bodies are written and read in pieces.
 struct BodyStore {
     let temporary = TemporaryStore()
-    let events = RecordedSealEvents()
+    let events = RecordedCacheEvents()
     var isSealed = false
 
     /// Opens a cache that does not check for other processes' changes by itself, as long as no time passes.

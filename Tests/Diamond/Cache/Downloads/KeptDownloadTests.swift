@@ -9,7 +9,7 @@ import Testing
 @Suite("A recorded download") struct KeptDownloadTests {
     private let temporary = TemporaryStore()
     private let folder = TemporaryFolder()
-    private let events = RecordedSealEvents()
+    private let events = RecordedCacheEvents()
     private let clock = ManualClock()
 
     private func open() throws -> Cache {

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("A compressed body") struct BodyCompressionTests {
     let temporary = TemporaryStore()
-    private let events = RecordedSealEvents()
+    private let events = RecordedCacheEvents()
 
     private func open(compresses: Bool = true, isSealed: Bool = false) throws -> Cache {
         let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil

@@ -344,32 +344,6 @@ import Testing
     }
 }
 
-/// The events that a cache has reported.
-final class RecordedCacheEvents: Sendable {
-    private struct State {
-        var setAside: [String] = []
-        var evicted = 0
-    }
-
-    let activity = Activity()
-    private let state: Guarded<State>
-    private let observation: ActivityObservation
-
-    init() {
-        let state = Guarded(State())
-        self.state = state
-        observation = activity.observe { event in
-            state.withLock { state in
-                if case .cacheSetAside(let file) = event { state.setAside.append(file) }
-                if case .evicted(let count) = event { state.evicted += count }
-            }
-        }
-    }
-
-    var setAside: [String] { state.withLock { $0.setAside } }
-    var evicted: Int { state.withLock { $0.evicted } }
-}
-
 extension CacheEntry {
     static func stub(
         _ name: String,

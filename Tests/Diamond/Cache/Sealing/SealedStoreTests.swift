@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A sealed store") struct SealedStoreTests {
     let temporary = TemporaryStore()
-    private let events = RecordedSealEvents()
+    private let events = RecordedCacheEvents()
 
     private func open(_ seal: (any CacheSeal)?, memory: Int = 0) throws -> Cache {
         try Cache(temporary.store, seal: seal, activity: events.activity, memoryCapacity: memory)
@@ -436,38 +436,6 @@ private struct FailingSeal: CacheSeal {
         if fails.withLock({ $0 }) { throw NoKeychain() }
         return try seal.open(bytes, keyID: keyID, context: context)
     }
-}
-
-/// The events that a cache has reported.
-final class RecordedSealEvents: Sendable {
-    private struct State {
-        var dropped: [String] = []
-        var locked: [String] = []
-        var failures: [String] = []
-    }
-
-    let activity = Activity()
-    private let state: Guarded<State>
-    private let observation: ActivityObservation
-
-    init() {
-        let state = Guarded(State())
-        self.state = state
-        observation = activity.observe { event in
-            state.withLock { state in
-                switch event {
-                case .cacheEntryDropped(let reason): state.dropped.append(reason)
-                case .cacheEntriesLocked(let reason): state.locked.append(reason)
-                case .cacheFailed(let reason): state.failures.append(reason)
-                default: break
-                }
-            }
-        }
-    }
-
-    var dropped: [String] { state.withLock { $0.dropped } }
-    var locked: [String] { state.withLock { $0.locked } }
-    var failures: [String] { state.withLock { $0.failures } }
 }
 
 extension TemporaryStore {

@@ -11,32 +11,14 @@ import Testing
 @Suite("Queued requests whose runs end early", .limit(minutes: 5)) struct InterruptedRunTests {
     typealias Answer = StubTransport.Answer
 
-    let temporary = TemporaryStore()
-    let clock = TestClock()
-    let answer = Guarded<Answer>({ _ in .stub(status: 201) })
-    let transport: StubTransport
+    private let fixture = ReplayFixture()
+    private var temporary: TemporaryStore { fixture.temporary }
+    private var clock: TestClock { fixture.clock }
+    private var transport: StubTransport { fixture.transport }
 
-    init() {
-        transport = StubTransport { [answer] request throws(TransportError) in
-            try await answer.withLock { $0 }(request)
-        }
-    }
+    private func serve(_ answer: @escaping Answer) { fixture.serve(answer) }
 
-    private func serve(_ answer: @escaping Answer) { self.answer.withLock { $0 = answer } }
-
-    private func engine() -> Engine {
-        var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = transport
-        configuration.now = { [clock] in clock.date }
-        configuration.clock = clock
-        configuration.uptime = { [clock] in clock.uptime }
-        // Where many tests run, a task may wait for seconds.
-        configuration.cancellationTimeout = .seconds(600)
-        configuration.retry = .never
-        configuration.draw = { 0.5 }
-        configuration.reachability = StubReachability(isReachable: true)
-        return Engine(configuration)
-    }
+    private func engine() -> Engine { fixture.engine { $0.draw = { 0.5 } } }
 
     /// - Parameter isRepeated: whether it waits for another attempt after a failure.
     private func note(

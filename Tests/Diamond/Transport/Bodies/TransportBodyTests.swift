@@ -85,16 +85,6 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a response body with invalid chunks is an error`(kind: TransportKind) async throws {
-        let server = try RawServer(
-            answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n\r\n")
-        try await kind.run { transport, _ in
-            let error = await transport.failure(of: TransportRequest(url: server.base))
-            kind.withShortcoming(.unseenChunks) { #expect(error?.code == .badResponse) }
-        }
-    }
-
-    @Test(arguments: TransportKind.allCases)
     func `a response body that is cut short is an error`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let request = TransportRequest(url: server.url("wire/truncated?send=10&declare=100"))
@@ -107,13 +97,20 @@ import Testing
         }
     }
 
-    @Test(arguments: TransportKind.allCases)
-    func `a response body without its last chunk is an error`(kind: TransportKind) async throws {
+    @Test(
+        arguments: TransportKind.allCases,
+        [
+            ("zz\r\n\r\n", TransportError.Code.badResponse, Shortcoming.unseenChunks),
+            ("", .truncatedBody, .truncatedChunks),
+        ])
+    func `a response body with an invalid chunk, or without its last chunk, is an error`(
+        kind: TransportKind, end: (chunks: String, code: TransportError.Code, shortcoming: Shortcoming)
+    ) async throws {
         let server = try RawServer(
-            answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+            answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n" + end.chunks)
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
-            kind.withShortcoming(.truncatedChunks) { #expect(error?.code == .truncatedBody) }
+            kind.withShortcoming(end.shortcoming) { #expect(error?.code == end.code) }
         }
     }
 
