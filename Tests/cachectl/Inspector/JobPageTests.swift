@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 @testable import cachectl
 
-@Suite("the page of a job") struct JobPageTests {
+@Suite("The page of a job") struct JobPageTests {
     let shell = Shell()
 
     /// Returns the page of a job after an attempt with this outcome.

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 @testable import cachectl
 
-@Suite("the pages of the queue", .limit(minutes: 5)) struct QueuePagesTests {
+@Suite("The pages of the queue", .limit(minutes: 5)) struct QueuePagesTests {
     let shell = Shell()
 
     /// Adds job 1, which waits, job 2, which is dead, and jobs 3 and 4, which are ready.

@@ -5,7 +5,7 @@ import Testing
 @testable import Diamond
 @testable import cachectl
 
-@Suite("values of the pages of the queue") struct QueueValueTests {
+@Suite("Values of the pages of the queue") struct QueueValueTests {
     @Test(arguments: [
         ([], "", "from 0 to 0, at most 0"), ([5], "0,1 100,1", "from 5 to 5, at most 5"),
         ([0, 10, 5], "0,19 50,1 100,10", "from 0 to 5, at most 10"), ([0, 0], "0,19 100,19", "from 0 to 0, at most 0"),
