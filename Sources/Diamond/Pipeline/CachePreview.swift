@@ -50,6 +50,35 @@ extension CachePreview {
         policy = .automatic
         control = nil
     }
+
+    /// The decision about a request.
+    ///
+    /// - Parameters:
+    ///   - stored: the stored response that the request selects.
+    ///   - form: the canonical form of the request.
+    ///   - entryURL: the URL of the request's entry.
+    fileprivate init(
+        of context: RequestContext,
+        stored: StoredCandidate?,
+        form: String?,
+        entryURL: String,
+        in lookup: CacheLookup
+    ) {
+        url = form.flatMap { ForwardedURL(inForm: $0)?.text } ?? entryURL
+        self.entryURL = entryURL
+        key = context.identity?.key
+        canonicalForm = form
+        selection = lookup.selection(of: context)
+        self.stored = stored.map { ($0.response, $0.identity.key) }
+        decision =
+            context.identity == nil
+            ? context.resolved.isForCacheOnly ? .fail : .ask(conditionally: false, elseStored: .none)
+            : lookup.decision(on: stored?.response, for: context.resolved)
+        policy = context.policy
+        control = context.resolved.control.value
+        kind = lookup.kind
+        targets = lookup.targets
+    }
 }
 
 extension Pipeline {
@@ -59,17 +88,9 @@ extension Pipeline {
         let loaded = await lookup.load(for: context)
         defer { withExtendedLifetime(loaded) {} }
         let stored = lookup.find(for: context) ?? lookup.part(for: context)
-        let decision =
-            context.identity == nil
-            ? context.resolved.isForCacheOnly ? .fail : .ask(conditionally: false, elseStored: .none)
-            : lookup.decision(on: stored?.response, for: context.resolved)
-        let form = try? CanonicalForm(of: context.wire, rules: environment.rules).text
-        let entryURL = context.wire.entryURL(environment.rules)
         return CachePreview(
-            url: form.flatMap { ForwardedURL(inForm: $0)?.text } ?? entryURL, entryURL: entryURL,
-            key: context.identity?.key, canonicalForm: form, selection: lookup.selection(of: context),
-            stored: stored.map { ($0.response, $0.identity.key) }, decision: decision, policy: context.policy,
-            control: context.resolved.control.value, kind: lookup.kind, targets: lookup.targets)
+            of: context, stored: stored, form: try? CanonicalForm(of: context.wire, rules: environment.rules).text,
+            entryURL: context.wire.entryURL(environment.rules), in: lookup)
     }
 
     /// Returns the reason why the rules forbid to store the response of an exchange; `nil` if they allow it.

@@ -16,6 +16,27 @@ package struct WireRequest {
     /// Whether the credential provider has named ``identity``.
     let hasProvidedIdentity: Bool
     private var extras: IndirectOptional<Extras>
+
+    /// - Parameter request: the request that the other values were read from.
+    @inline(__always)
+    private init(
+        _ request: borrowing Request,
+        url: RequestURL,
+        items: QueryItems,
+        headers: HTTPFields,
+        body: RequestBody?,
+        extras: IndirectOptional<Extras>
+    ) {
+        method = request.method
+        self.url = url
+        self.items = items
+        self.headers = headers
+        self.body = body
+        encoding = request.encoding
+        identity = request.identity
+        hasProvidedIdentity = request.hasProvidedIdentity
+        self.extras = extras
+    }
 }
 
 extension WireRequest {
@@ -35,11 +56,7 @@ extension WireRequest {
         }
         let extras = try Extras.of(request, placing: &headers)
         try addType(of: body, to: &headers)
-        return WireRequest(
-            method: request.method, url: url, items: items, headers: headers, body: body,
-            encoding: request.encoding, identity: request.identity,
-            hasProvidedIdentity: request.hasProvidedIdentity, extras: extras
-        )
+        return WireRequest(request, url: url, items: items, headers: headers, body: body, extras: extras)
     }
 
     private static func addType(of body: RequestBody?, to headers: inout HTTPFields) throws(RequestError) {

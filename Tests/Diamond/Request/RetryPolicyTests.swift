@@ -6,18 +6,21 @@ import Testing
 @testable import Diamond
 
 @Suite("A retry policy") struct RetryPolicyTests {
-    static let full = RetryPolicy(
-        attempts: 5,
-        baseDelay: .milliseconds(100),
-        throttledDelay: .seconds(2),
-        maxDelay: .seconds(10),
-        retryAfterLimit: .seconds(1),
-        attemptTimeout: .milliseconds(1500),
-        deadline: .seconds(60),
-        window: nil,
-        statuses: [503, 429],
-        retriesUnsafeMethods: true
-    )
+    static let full: RetryPolicy = {
+        var policy = RetryPolicy(
+            attempts: 5,
+            baseDelay: .milliseconds(100),
+            attemptTimeout: .milliseconds(1500),
+            deadline: .seconds(60),
+            window: nil,
+            statuses: [503, 429],
+            retriesUnsafeMethods: true
+        )
+        policy.throttledDelay = .seconds(2)
+        policy.maxDelay = .seconds(10)
+        policy.retryAfterLimit = .seconds(1)
+        return policy
+    }()
 
     static let fullText = """
         {"attemptTimeout":1.5,"attempts":5,"baseDelay":0.1,"deadline":60,"maxDelay":10,"retryAfterLimit":1,\

@@ -74,5 +74,9 @@ final class StorageCircuit: Sendable {
 
 extension RetryPolicy {
     /// The delays between the probes of a server: up to 200 ms before the first, up to 5 seconds later.
-    fileprivate static let storage = RetryPolicy(baseDelay: .milliseconds(200), maxDelay: .seconds(5))
+    fileprivate static let storage: RetryPolicy = {
+        var policy = RetryPolicy(baseDelay: .milliseconds(200))
+        policy.maxDelay = .seconds(5)
+        return policy
+    }()
 }

@@ -18,12 +18,12 @@ public struct RetryPolicy: Hashable, Sendable {
     /// random between zero and this value (full jitter), so that clients do not retry in step.
     public var baseDelay: Duration { didSet { baseDelay = baseDelay.bounded } }
     /// The replacement for ``baseDelay`` after a 429; 1 second.
-    public var throttledDelay: Duration { didSet { throttledDelay = throttledDelay.bounded } }
+    public var throttledDelay = Duration.seconds(1) { didSet { throttledDelay = throttledDelay.bounded } }
     /// The upper limit of the random delay; 20 seconds.
-    public var maxDelay: Duration { didSet { maxDelay = maxDelay.bounded } }
+    public var maxDelay = Duration.seconds(20) { didSet { maxDelay = maxDelay.bounded } }
     /// The longest time by which `Retry-After` may exceed the random delay; 5 seconds. If the server asks for more, the
     /// request is not repeated and the caller gets the server's response.
-    public var retryAfterLimit: Duration { didSet { retryAfterLimit = retryAfterLimit.bounded } }
+    public var retryAfterLimit = Duration.seconds(5) { didSet { retryAfterLimit = retryAfterLimit.bounded } }
     /// The longest time of one attempt; `nil`, the default, sets none. It begins with
     /// ``Interceptor/adapt(_:attempt:)``, and ends with the body, or with the head if the body is streamed or
     /// downloaded. ``Request/timeout`` applies as well. An attempt that exceeds the limit may be repeated. If it is
@@ -54,13 +54,11 @@ public struct RetryPolicy: Hashable, Sendable {
     /// acts once; `false`. A request with an `Idempotency-Key` does not need this.
     public var retriesUnsafeMethods: Bool
 
-    /// Creates a policy. Each argument has the default of its property.
+    /// Creates a policy. Each argument has the default of its property. ``throttledDelay``, ``maxDelay`` and
+    /// ``retryAfterLimit``, which are rarely set, are no arguments.
     public init(
         attempts: Int = 3,
         baseDelay: Duration = .milliseconds(50),
-        throttledDelay: Duration = .seconds(1),
-        maxDelay: Duration = .seconds(20),
-        retryAfterLimit: Duration = .seconds(5),
         attemptTimeout: Duration? = nil,
         deadline: Duration? = nil,
         window: Duration? = .seconds(30),
@@ -70,9 +68,6 @@ public struct RetryPolicy: Hashable, Sendable {
     ) {
         self.attempts = attempts.clamped
         self.baseDelay = baseDelay.bounded
-        self.throttledDelay = throttledDelay.bounded
-        self.maxDelay = maxDelay.bounded
-        self.retryAfterLimit = retryAfterLimit.bounded
         self.attemptTimeout = attemptTimeout?.bounded
         self.deadline = deadline?.bounded
         self.window = window?.bounded

@@ -157,7 +157,8 @@ import Testing
     ) async throws {
         serve(StatusCase(status: row.status, state: .done, reason: .finished), breaking: .connectionLost)
         let engine = fixture.engine {
-            $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
+            $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero)
+            $0.retry.throttledDelay = .zero
             $0.clock = ContinuousClock()
         }
         await #expect(throws: ConnectionError.self) { try await engine.send(question(policy)) }
@@ -184,7 +185,8 @@ import Testing
         let verdict = StatusCase(status: row.status, state: .done, reason: .finished)
         serve(verdict, breaking: .connectionLost)
         let engine = fixture.engine {
-            $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
+            $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero)
+            $0.retry.throttledDelay = .zero
             $0.clock = ContinuousClock()
         }
         await #expect(throws: ConnectionError.self) { try await engine.send(fixture.note(policy)) }
