@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// Refuses exchanges with an origin where most have failed, until a probe succeeds (Nygard, *Release It!*). Off by
 /// default.
 ///
@@ -57,7 +59,7 @@ struct CircuitBreaker: Hashable, Sendable {
     mutating func note(_ health: ServerHealth, of admission: Admission, at now: EngineTime) {
         switch (state, admission) {
         case (.closed, .pass): count(health, at: now)
-        case (.probing(let last, _), .probe(let number)) where number == last: settle(health, at: now)
+        case (.probing(let last, _), .probe(let number)) where number == last: endProbe(health, at: now)
         default: break
         }
     }
@@ -81,7 +83,7 @@ struct CircuitBreaker: Hashable, Sendable {
         open(at: now)
     }
 
-    private mutating func settle(_ health: ServerHealth, at now: EngineTime) {
+    private mutating func endProbe(_ health: ServerHealth, at now: EngineTime) {
         switch health {
         case .good: state = .closed
         case .bad: open(at: now)
@@ -94,5 +96,25 @@ struct CircuitBreaker: Hashable, Sendable {
         state = .open(until: now + policy.openTime)
         calls.removeAll()
         failures.removeAll()
+    }
+}
+
+/// The health of a server, by the outcome of an exchange.
+enum ServerHealth: Hashable, Sendable {
+    case good, bad
+    /// Unknown: the fault lies with the request, the caller or the network.
+    case unknown
+
+    /// The statuses of temporary failures, without 425 (RFC 8470), which rejects the way in which the request was sent.
+    private static let badStatuses = RetryPolicy.default.statuses.subtracting([425])
+    private static let badErrors: Set<TransportError.Code> = [
+        .badResponse, .cannotConnect, .connectionLost, .timedOut, .tlsFailed, .truncatedBody,
+    ]
+
+    init(_ outcome: RetrySituation.AttemptResult) {
+        switch outcome {
+        case .answered(let status, _): self = Self.badStatuses.contains(status.code) ? .bad : .good
+        case .failed(let error, _): self = Self.badErrors.contains(error.code) ? .bad : .unknown
+        }
     }
 }
