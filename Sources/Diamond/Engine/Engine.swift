@@ -66,7 +66,9 @@ public final class Engine: Sendable {
         return EventFile(store, isSealed: configuration.seal != nil) { WallTime(now()) }
     }
 
-    private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
+    private static func openCache(
+        _ configuration: Configuration, _ activity: Activity
+    ) -> (cache: Cache?, failure: CacheError?) {
         let now = configuration.now
         do throws(CacheError) {
             if let open = configuration.cache.open {
@@ -144,12 +146,7 @@ public final class Engine: Sendable {
     /// - Throws: ``ConnectionError`` if the request cannot be sent.
     public func key(of request: Request) async throws(ConnectionError) -> RequestKey {
         if let key = pipeline.knownKey(of: request) { return key }
-        return try await computedKey(of: request)
-    }
-
-    @concurrent
-    private func computedKey(of request: Request) async throws(ConnectionError) -> RequestKey {
-        try await pipeline.key(of: request)
+        return try await pipeline.key(of: request)
     }
 
     /// Returns the decision about a request, given what is stored now. Sends nothing.

@@ -8,13 +8,6 @@ struct LanePermit: ~Copyable {
     /// Whether the permit was waited for. Values that were read before may have changed.
     let wasAwaited: Bool
 
-    private init(_ scope: PermitScope, of lanes: Lanes, wasAwaited: Bool, for waiter: any PriorityWaiter) {
-        self.scope = scope
-        self.lanes = lanes
-        self.wasAwaited = wasAwaited
-        self.waiter = waiter
-    }
-
     deinit { if isHeld { lanes.release(scope) } }
 
     /// Acquires a permit if one is available without a wait; otherwise returns `nil`.
@@ -26,7 +19,7 @@ struct LanePermit: ~Copyable {
         as waiter: any PriorityWaiter
     ) -> LanePermit? {
         guard lanes.acquireIfAvailable(scope) else { return nil }
-        return LanePermit(scope, of: lanes, wasAwaited: false, for: waiter)
+        return LanePermit(scope: scope, lanes: lanes, waiter: waiter, wasAwaited: false)
     }
 
     /// Waits for a permit, no longer than a limit if there is one.
@@ -45,7 +38,7 @@ struct LanePermit: ~Copyable {
         guard await lanes.acquire(scope, for: waiter, countedIn: activityScope(), within: limit) else {
             throw limit == nil || Task.isCancelled ? .cancelled : ConnectionError(outOfTime: true)
         }
-        return LanePermit(scope, of: lanes, wasAwaited: true, for: waiter)
+        return LanePermit(scope: scope, lanes: lanes, waiter: waiter, wasAwaited: true)
     }
 
     /// Releases the permit early, because the exchange waits for something other than the wire.
@@ -57,16 +50,14 @@ struct LanePermit: ~Copyable {
 
     /// A function that acquires another permit of the same scope, if one is available without a wait. The function that
     /// it returns releases that permit.
-    var spare: Spare { Self.spare(of: scope, lanes) }
-
-    typealias Spare = @Sendable () -> (@Sendable () -> Void)?
-
-    private static func spare(of scope: PermitScope, _ lanes: Lanes) -> Spare {
-        {
+    var spare: Spare {
+        { [scope, lanes] in
             guard lanes.acquireIfAvailable(scope) else { return nil }
             return { lanes.release(scope) }
         }
     }
+
+    typealias Spare = @Sendable () -> (@Sendable () -> Void)?
 
     /// Waits for the permit again.
     ///

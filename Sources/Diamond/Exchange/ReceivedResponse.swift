@@ -10,20 +10,40 @@ struct ReceivedResponse: Sendable {
     var receivedAt: WallTime
     /// Whether cookies or an interceptor have added a credential of an unknown user to the request. The response is
     /// then for its caller only.
-    var isPersonal = false
+    var isPersonal: Bool
     /// The names of the request's headers that an interceptor has changed, in lower case. The request's key does not
     /// contain their values.
-    var adaptedHeaders: Set<String> = []
+    var adaptedHeaders: Set<String>
     /// The secret values of the request, if the response has a problem that may repeat them.
     var secrets = IndirectOptional<SecretValues>.none
     /// Whether the body goes into a ``BodySink``, and is not here.
-    var isInSink = false
+    var isInSink: Bool
     /// The attempts that led to the response; empty if the first attempt did.
     var attempts: [Attempt] = []
     /// The status of the last part, if the body was received in parts.
     var partStatus: Int?
     /// The measurements of the exchange.
     var metrics = IndirectOptional<ExchangeMetrics>.none
+
+    init(
+        status: HTTPResponse.Status,
+        headers: HTTPFields,
+        body: Data,
+        sentAt: WallTime,
+        receivedAt: WallTime,
+        isPersonal: Bool = false,
+        adaptedHeaders: Set<String> = [],
+        isInSink: Bool = false
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.sentAt = sentAt
+        self.receivedAt = receivedAt
+        self.isPersonal = isPersonal
+        self.adaptedHeaders = adaptedHeaders
+        self.isInSink = isInSink
+    }
 }
 
 extension HTTPResponse.Status {

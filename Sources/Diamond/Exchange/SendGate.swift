@@ -9,8 +9,10 @@ final class SendGate: Sendable {
     }
 
     private let open: @Sendable (_ isUnderWay: Bool) async -> Bool
-    private let onUnprocessed: @Sendable () -> Void
-    private let onBackoff: @Sendable () -> Void
+    /// Notes that the attempt that was sent last was certainly not processed.
+    let noteUnprocessed: @Sendable () -> Void
+    /// Notes that nothing will be sent until the time of the next attempt.
+    let noteBackoff: @Sendable () -> Void
     private let state = Guarded(State())
 
     /// - Parameters:
@@ -24,8 +26,8 @@ final class SendGate: Sendable {
         onBackoff: @escaping @Sendable () -> Void = {}
     ) {
         self.open = open
-        self.onUnprocessed = onUnprocessed
-        self.onBackoff = onBackoff
+        noteUnprocessed = onUnprocessed
+        noteBackoff = onBackoff
     }
 
     /// Passes if the request may be sent.
@@ -44,12 +46,6 @@ final class SendGate: Sendable {
             throw ConnectionError(.cancelled, "another process sends the request, or it must not be sent now")
         }
     }
-
-    /// Notes that the attempt that was sent last was certainly not processed.
-    func noteUnprocessed() { onUnprocessed() }
-
-    /// Notes that nothing will be sent until the time of the next attempt.
-    func noteBackoff() { onBackoff() }
 
     /// Notes that a server has answered with a redirect. It may have acted on the request, whatever happens on the next
     /// hop.

@@ -78,9 +78,6 @@ public final class Lanes: Sendable {
     /// Whether no exchange begins in a lane, because it is paused, or held in the store.
     public func isPaused(_ lane: Lane) -> Bool { state.withLock { $0.pauses.contains(lane) } }
 
-    /// Whether no exchange begins in some lane.
-    var hasPausedLane: Bool { state.withLock { !$0.pauses.isEmpty } }
-
     /// The number of exchanges that wait for a permit, in all lanes.
     package var waiting: Int { state.withLock { $0.waiting } }
 

@@ -53,7 +53,9 @@ extension Pipeline {
         do throws(ConnectionError) {
             var position = SendPosition(in: invalidations)
             let admitted = try await admission.admitted(plan, wasAwaited: permit.wasAwaited, at: &position)
-            let exchange = try admittedExchange(admitted, at: position, since: timeStart, report: report)
+            let exchange = try Exchange(
+                admitted, at: position, since: timeStart, builder: builder, store: store,
+                environment: exchangeEnvironment, report: report)
             let ending = try await ending(of: exchange, permit: &permit)
             return ExchangeOutcome(
                 ending.forwarded(for: exchange.forwardReason), startedAt: timeStart, plan: plan)
@@ -62,23 +64,12 @@ extension Pipeline {
         }
     }
 
-    private func admittedExchange(
-        _ plan: ExchangePlan,
-        at position: SendPosition,
-        since timeStart: EngineTime,
-        report: @escaping @Sendable (ExchangeEvent) -> Void
-    ) throws(ConnectionError) -> AdmittedExchange {
-        try AdmittedExchange(
-            plan, at: position, since: timeStart, admission: admission, store: store, environment: exchangeEnvironment,
-            report: report)
-    }
-
     private func ending(
-        of exchange: AdmittedExchange,
+        of exchange: Exchange,
         permit: inout LanePermit
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = exchange.plan
-        var attempts = Exchange(exchange, in: exchangeEnvironment)
+        var attempts = RetryLoop(exchange)
         let received: ReceivedResponse
         do throws(ConnectionError) { received = try await attempts.receivedResponse(&permit) } catch {
             await finish(exchange, after: error)
@@ -108,7 +99,7 @@ extension Pipeline {
     }
 
     @inline(never)
-    private func finish(_ exchange: AdmittedExchange, after error: ConnectionError) async {
+    private func finish(_ exchange: Exchange, after error: ConnectionError) async {
         // What was received for a sink is not saved.
         if exchange.context.caller.sink != nil { await exchange.bodyRecorder?.discard() }
         await store.invalidate(after: error, to: exchange.context)
@@ -119,7 +110,7 @@ extension Pipeline {
     private func answered(
         by received: ReceivedResponse,
         meaning: NotModifiedDecision,
-        to exchange: AdmittedExchange,
+        to exchange: Exchange,
         permit: inout LanePermit
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = exchange.plan
@@ -145,13 +136,14 @@ extension Pipeline {
     /// Sends a request again, once and without its validators, because a 304 about another representation confirms
     /// nothing (RFC 9111 section 4.3.4).
     private func unconditionalEnding(
-        of exchange: AdmittedExchange,
+        of exchange: Exchange,
         permit: inout LanePermit
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
-        let plan = try await admission.builder.rebuilt(
+        let plan = try await builder.rebuilt(
             exchange.plan, Revalidation(stored: exchange.plan.stored), since: exchange.timeStart)
-        let next = try admittedExchange(
-            plan, at: SendPosition(in: invalidations), since: exchange.timeStart, report: exchange.report)
+        let next = try Exchange(
+            plan, at: SendPosition(in: invalidations), since: exchange.timeStart, builder: builder, store: store,
+            environment: exchangeEnvironment, report: exchange.report)
         return try await ending(of: next, permit: &permit)
     }
 

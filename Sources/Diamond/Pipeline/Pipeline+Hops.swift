@@ -71,7 +71,7 @@ extension Pipeline {
     /// stored response.
     @inline(never)
     func sent(_ context: RequestContext, progress: HopProgress) -> RequestContext {
-        progress.mayCollect && lookup.isCompleted(context) ? context.collected : context
+        progress.mayCollect && lookup.isCompleted(context) ? context.with(sink: nil) : context
     }
 
     /// Returns the result of a hop; a stored response if the result is a failure and the policy allows one.

@@ -28,6 +28,7 @@ extension Pipeline {
     }
 
     /// Returns the key of a request; the credential provider names its identity if it has none.
+    @concurrent
     func key(of request: Request) async throws(ConnectionError) -> RequestKey {
         let resolved = try await resolver.resolved(request)
         if let key = resolved.identity?.key { return key }
@@ -66,7 +67,8 @@ extension Pipeline {
 extension Environment {
     /// Returns the origin, as scheme, host and port; empty if the request cannot be sent.
     fileprivate func origin(of request: Request) -> String {
-        (try? RequestURL(parsing: resolvedURL(of: request))).map { String(decoding: $0.origin, as: UTF8.self) } ?? ""
+        guard let url = try? RequestURL(parsing: request.resolvedURL(within: baseURL)) else { return "" }
+        return String(decoding: url.origin, as: UTF8.self)
     }
 }
 

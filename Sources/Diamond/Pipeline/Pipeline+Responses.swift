@@ -50,7 +50,7 @@ extension Pipeline {
     /// accept it.
     ///
     /// - Throws: the error of an interceptor that refuses the response, for all callers; then it is not stored.
-    func stored(_ received: ReceivedResponse, to exchange: AdmittedExchange) async throws(ConnectionError) -> Response {
+    func stored(_ received: ReceivedResponse, to exchange: Exchange) async throws(ConnectionError) -> Response {
         // Before its own invalidations, which are not about it.
         let entry = store.entryForGet(of: received, admitted: exchange)
         await store.invalidate(after: received, to: exchange.context)
@@ -62,22 +62,13 @@ extension Pipeline {
         let response =
             needsNoWait
             ? storedAtOnce(received, to: exchange) : try await validatedAndStored(received, to: exchange)
-        guard let entry else { return response }
-        return await storedForGet(response, as: entry, for: exchange.context)
+        // The response to a POST is stored for later GETs after the URL's stored responses were invalidated.
+        guard let entry, await mayStore(response, for: exchange.context) else { return response }
+        store.add(entry)
+        return response.storing(entry.entry.stored, for: exchange.context)
     }
 
-    /// Stores the response to a POST for later GETs, after the URL's stored responses were invalidated.
-    private func storedForGet(
-        _ response: Response,
-        as new: ResponseStore.EntryForGet,
-        for context: RequestContext
-    ) async -> Response {
-        guard await mayStore(response, for: context) else { return response }
-        store.add(new)
-        return response.storing(new.entry.stored, for: context)
-    }
-
-    private func storedAtOnce(_ received: ReceivedResponse, to exchange: AdmittedExchange) -> Response {
+    private func storedAtOnce(_ received: ReceivedResponse, to exchange: Exchange) -> Response {
         let context = exchange.context
         if store.isForCache(received, to: exchange.plan), let entry = store.entry(of: received, to: exchange) {
             exchange.bodyRecorder?.end()
@@ -91,7 +82,7 @@ extension Pipeline {
 
     private func validatedAndStored(
         _ received: ReceivedResponse,
-        to exchange: AdmittedExchange
+        to exchange: Exchange
     ) async throws(ConnectionError) -> Response {
         let context = exchange.context
         let recorder = exchange.bodyRecorder

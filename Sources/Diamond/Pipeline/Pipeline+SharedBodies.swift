@@ -76,10 +76,12 @@ extension Pipeline {
     ) async -> ExchangeOutcome {
         let body = SharedBody(for: plan) { flight.report($0) }
         defer { body.end() }
-        let shared = plan.with(plan.context.receiving(into: body))
+        let shared = plan.with(plan.context.with(sink: body), plan.revalidation)
         let outcome = await sharedExchange(shared, for: flight) { event in
             if case .personal = event { flight.dismissOthers() }
         }
-        return outcome.of(plan)
+        return ExchangeOutcome(
+            outcome.ending, startedAt: outcome.startedAt, lateness: outcome.lateness,
+            plan: outcome.plan.map { _ in plan })
     }
 }

@@ -9,7 +9,7 @@ import HTTPTypes
 ///    it, send the request, or fail.
 /// 3. **Share** the exchange with callers that send equal requests (``ExchangeSharing``).
 /// 4. **Admit** it to the wire, and update it for changes during the wait (``Admission``).
-/// 5. **Attempt** it, again if the retry policy says so (``Exchange``).
+/// 5. **Attempt** it, again if the retry policy says so (``RetryLoop``).
 /// 6. **Store** the response (``ResponseStore``).
 ///
 /// A redirect is another hop through the same stages. A durable request goes through ``durableResponse(to:for:)``
@@ -197,7 +197,7 @@ final class Pipeline: Sendable {
                 let next = progress.next(
                     after: outcome, now: time.clock.uptime(), isTimed: time.isLimited(context.resolved),
                     hasDeadline: time.hasDeadline(context.resolved))
-                guard case .settle(let result) = next else { continue }
+                guard case .finish(let result) = next else { continue }
                 if sent !== context, progress.noteCollected(result) { continue }
                 timeStart = progress.timeStart(after: time.hasDeadline(context.resolved) ? outcome.timeStart : nil)
                 token?.note(result)

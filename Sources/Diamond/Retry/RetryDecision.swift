@@ -18,7 +18,8 @@ enum RetryDecision: Hashable, Sendable {
         switch RetryCause(situation) {
         case .none(let reason): self = .giveUp(reason)
         case .unauthorized: self = situation.refresh
-        case .unprocessed(let reason): self = situation.repetition(reason, isFree: situation.isFreeLeft)
+        case .unprocessed(let reason):
+            self = situation.repetition(reason, isFree: situation.history.free < RetrySituation.freeAttempts)
         case .repeatable(let reason): self = situation.repetition(reason, isFree: false)
         }
     }
@@ -26,9 +27,7 @@ enum RetryDecision: Hashable, Sendable {
 
 extension RetrySituation {
     /// The number of attempts that do not count, because they were certainly not processed.
-    private static let freeAttempts = 3
-
-    fileprivate var isFreeLeft: Bool { history.free < Self.freeAttempts }
+    fileprivate static let freeAttempts = 3
 
     fileprivate var refresh: RetryDecision {
         guard request.canRefreshCredential, !history.hasRefreshed else { return .giveUp(.unauthorized) }

@@ -30,6 +30,13 @@ struct RetrySituation: Sendable {
     var isCircuitOpen = false
     /// A random number from 0 up to 1.
     var draw: Double
+
+    init(request: RetryableRequest, result: AttemptResult, now: WallTime, draw: Double) {
+        self.request = request
+        self.result = result
+        self.now = now
+        self.draw = draw
+    }
 }
 
 /// The properties of a request that decide whether it is sent again. Its body is not among them: each kind can be

@@ -93,7 +93,7 @@ final class ConnectionRegistry: Sendable {
         state.withLock { $0.isAbandoned = true }
         for connection in all { cancelIfAbandoned(connection) }
         for connection in all { DependencyGraph.dropUnowned(dependenciesOf: connection) }
-        if lanes.hasPausedLane { pipeline.refreshes.cancel() }
+        if !lanes.pauses.isEmpty { pipeline.refreshes.cancel() }
     }
 
     private func cancelIfAbandoned(_ connection: Connection) {

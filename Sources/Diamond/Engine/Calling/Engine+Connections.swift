@@ -158,8 +158,8 @@ extension Engine {
     @discardableResult
     @concurrent
     public func cancel(_ key: RequestKey) async -> Int {
-        let known = members.all.map { ($0, pipeline.knownKey(of: $0.request)) }
-        let own = known.filter { $0.1 == key }.map(\.0)
+        let known = members.all.map { (connection: $0, key: pipeline.knownKey(of: $0.request)) }
+        let own = known.filter { $0.key == key }.map(\.connection)
         for connection in own { connection.cancel() }
         // In parallel: a slow credential provider for one connection does not delay the others.
         return await withTaskGroup(of: Bool.self) { group in

@@ -18,7 +18,7 @@ extension Engine {
     ///
     /// - Throws: the errors of ``send(_:)->Call.Output``.
     public func response<Call: Endpoint>(to call: Call) async throws(ConnectionError) -> TypedResponse<Call.Output> {
-        let handler = handler(of: call)
+        let handler = CallHandler(call, decoder: decoder)
         return try await response(to: try handler.request, by: handler)
     }
 
@@ -40,9 +40,6 @@ extension Engine {
         let response = try await response(to: request, handler: handler.responses, connection: connection)
         return TypedResponse(try handler.output(of: response), response: response)
     }
-
-    /// Returns the handler of a call, with the engine's decoder.
-    func handler<Call: Endpoint>(of call: Call) -> CallHandler<Call> { CallHandler(call, decoder: decoder) }
 
     // MARK: Connections
 

@@ -83,7 +83,7 @@ extension Engine {
     ///
     /// - Throws: ``ConnectionError`` `badRequest` for a relative URL that leads away from the base URL.
     package func url(of request: Request) throws(ConnectionError) -> String {
-        do throws(MalformedURL) { return try pipeline.environment.resolvedURL(of: request) } catch {
+        do throws(MalformedURL) { return try request.resolvedURL(within: pipeline.environment.baseURL) } catch {
             throw ConnectionError(RequestError(error))
         }
     }

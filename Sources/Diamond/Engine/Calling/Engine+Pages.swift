@@ -81,7 +81,7 @@ public struct Pages<Call: Endpoint>: AsyncSequence, Sendable {
 
     /// Returns the page at a position; `nil` at the end.
     private func page(at position: PagePosition) async throws(ConnectionError) -> TypedPage<Call.Output>? {
-        let handler = engine.handler(of: call)
+        let handler = CallHandler(call, decoder: engine.decoder)
         guard let request = try request(at: position, of: try handler.request) else { return nil }
         let response = try await engine.response(to: request, by: handler)
         do {

@@ -31,14 +31,14 @@ extension Engine {
         on triggers: QueryTriggers = .all
     ) -> some AsyncSequence<QueryState<Call.Output>, Never> & Sendable {
         let request: Request
-        do throws(ConnectionError) { request = try handler(of: call).request } catch {
+        do throws(ConnectionError) { request = try CallHandler(call, decoder: decoder).request } catch {
             return QueryUpdates<Call.Output>(failure: error)
         }
         let source = QuerySource<Call.Output>(request: request) { [self] request throws(ConnectionError) in
-            let typed = try await response(to: request, by: handler(of: call))
+            let typed = try await response(to: request, by: CallHandler(call, decoder: decoder))
             return (typed.value, typed.response)
         } read: { [self] response throws(ConnectionError) in
-            let handler = handler(of: call)
+            let handler = CallHandler(call, decoder: decoder)
             let response = try await pipeline.handled(response, by: Caller(handler: handler.responses))
             return (try handler.output(of: response), response)
         }

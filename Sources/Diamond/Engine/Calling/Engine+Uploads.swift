@@ -41,7 +41,7 @@ extension Engine {
         from source: UploadSource,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ConnectionError) -> Call.Output {
-        let handler = handler(of: call)
+        let handler = CallHandler(call, decoder: decoder)
         let upload = Upload(source, progress: progress)
         let response = try await pipeline.upload(
             try handler.request, from: upload, for: Caller(handler: handler.responses))

@@ -62,7 +62,6 @@ extension Interceptor {
 
 extension [any Interceptor] {
     func adapt(_ request: TransportRequest, attempt: Int) async throws(ConnectionError) -> TransportRequest {
-        guard !isEmpty else { return request }
         var request = request
         for interceptor in self {
             do { try await interceptor.adapt(&request, attempt: attempt) } catch {

@@ -1,20 +1,13 @@
 /// The time that a request has left for code of the app that it waits for before it is sent.
 struct RemainingTime: Sendable {
     /// The time; `nil` if it is not limited.
-    private let rest: Duration?
+    let rest: Duration?
     /// The waits that this one is part of.
-    private let waits: PendingWaits
+    let waits: PendingWaits
     /// Whether something of the request may have been sent before.
-    private let serverMayHaveActed: Bool
+    var serverMayHaveActed = false
     /// Whether the result of the code is needed only for the wire.
-    private let isBeforeWire: Bool
-
-    init(_ rest: Duration?, among waits: PendingWaits, serverMayHaveActed: Bool = false, isBeforeWire: Bool = true) {
-        self.rest = rest
-        self.waits = waits
-        self.serverMayHaveActed = serverMayHaveActed
-        self.isBeforeWire = isBeforeWire
-    }
+    var isBeforeWire = true
 
     /// Returns the value of the code, if it comes in time. The code may ignore its cancellation; a later value is
     /// dropped.

@@ -11,10 +11,6 @@ final class ResumeSlot: Sendable {
         let headers: HTTPFields
         let response: PartialResponse
         let position: LogPosition
-
-        /// Whether the response is to exactly this request, with its credentials: another user's response is not
-        /// resumed.
-        func isFor(_ request: TransportRequest) -> Bool { url == request.url && headers == request.headers }
     }
 
     // Boxed: most slots stay empty.
@@ -42,7 +38,10 @@ final class ResumeSlot: Sendable {
     /// - Parameter isWanted: whether nothing has invalidated the response since a position. Otherwise it is discarded.
     func remove(for request: TransportRequest, where isWanted: (LogPosition) -> Bool) -> PartialResponse? {
         let removed = content.withLock { content -> Content? in
-            guard let known = content.value, known.isFor(request) else { return nil }
+            // The headers include credentials: another user's response is not resumed.
+            guard let known = content.value, known.url == request.url, known.headers == request.headers else {
+                return nil
+            }
             content = .none
             return known
         }

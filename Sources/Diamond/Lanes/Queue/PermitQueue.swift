@@ -133,7 +133,7 @@ struct PermitQueue<Payload> {
     /// The cost for each is a check of every lane, and of the full origins in it. There are no more full origins than
     /// exchanges on the wire.
     mutating func admit() -> [(number: SlotNumber, waiter: Waiter)] {
-        var admitted: [(SlotNumber, Waiter)] = []
+        var admitted: [(number: SlotNumber, waiter: Waiter)] = []
         while !waiters.isEmpty, running < width, !pauses.includesAllLanes, let next = next(), let waiter = remove(next)
         {
             begin(waiter.scope)

@@ -39,7 +39,7 @@ struct Environment: Sendable {
 
     /// Adds the base URL and the headers to a request.
     func complete(_ request: inout Request) throws(ConnectionError) {
-        do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
+        do throws(MalformedURL) { if baseURL != nil { request.url = try request.resolvedURL(within: baseURL) } } catch {
             throw ConnectionError(RequestError(error))
         }
         if try !scopedDefaults.get().isEmpty { try addDefaults(to: &request) }
@@ -62,11 +62,6 @@ struct Environment: Sendable {
         request.add(all.filter { url.isBelow($0.prefix) }.map(\.defaults))
     }
 
-    /// Returns the URL of a request, resolved against the base URL if there is one.
-    func resolvedURL(of request: Request) throws(MalformedURL) -> String {
-        try request.resolvedURL(within: baseURL)
-    }
-
     private func identity(of request: Request) async throws(ConnectionError) -> String? {
         do {
             guard let provider else { return nil }
@@ -78,13 +73,7 @@ struct Environment: Sendable {
     }
 
     /// Returns the request with its named secrets filled in, which is only sent, never stored.
-    ///
-    /// - Parameter left: the time that the provider may take.
-    func fill(_ wire: WireRequest, within left: RemainingTime) async throws(ConnectionError) -> WireRequest {
-        try await left.value { () async throws(ConnectionError) in try await filled(wire) }
-    }
-
-    private func filled(_ wire: WireRequest) async throws(ConnectionError) -> WireRequest {
+    func filled(_ wire: WireRequest) async throws(ConnectionError) -> WireRequest {
         var filled = wire
         for credential in wire.namedCredentials {
             let value = try await value(of: credential.secret.name ?? "", for: wire.identity)
@@ -142,4 +131,15 @@ extension Request {
         case nil: !parameters.isEmpty && effectiveDestination == .form
         }
     }
+}
+
+/// The settings of an engine that forwards the requests of other programs (RFC 9110 section 3.7).
+///
+/// Bodies pass as they came. The transport requests no content coding of its own and removes none, and coded bodies are
+/// stored with their coding. A cacheable response is stored while it is passed on.
+package struct Gateway: Sendable {
+    /// Whether `Set-Cookie` is stored, and served with the stored response (RFC 9111 section 7.3).
+    package var keepsCookies: Bool
+
+    package init(keepsCookies: Bool = true) { self.keepsCookies = keepsCookies }
 }

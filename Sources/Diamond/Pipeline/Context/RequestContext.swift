@@ -103,13 +103,8 @@ final class RequestContext: Sendable {
         return RequestContext(resolved.withoutConditions, caller, traits, timeStart: nil, resolvedAt: resolvedAt)
     }
 
-    /// The context of a caller that collects the body.
-    var collected: RequestContext {
-        RequestContext(resolved, caller.with { $0.sink = nil }, traits, timeStart: timeStart, resolvedAt: resolvedAt)
-    }
-
-    /// Returns the context of a caller whose body goes into a sink.
-    func receiving(into sink: any BodySink) -> RequestContext {
+    /// Returns the context of a caller whose body goes into a sink; `nil` if the body is collected.
+    func with(sink: (any BodySink)?) -> RequestContext {
         RequestContext(resolved, caller.with { $0.sink = sink }, traits, timeStart: timeStart, resolvedAt: resolvedAt)
     }
 

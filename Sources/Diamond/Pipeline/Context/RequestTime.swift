@@ -45,12 +45,13 @@ final class RequestTime: Sendable {
     /// Returns the time for code of the app that is called before a request is sent: all of it, if it has not started.
     func left(of request: ResolvedRequest, since timeStart: EngineTime?) throws(ConnectionError) -> RemainingTime {
         let rest = try rest(of: request, since: timeStart)
-        return RemainingTime(rest ?? (request.retry ?? retry).deadline, among: waits, serverMayHaveActed: rest != nil)
+        return RemainingTime(
+            rest: rest ?? (request.retry ?? retry).deadline, waits: waits, serverMayHaveActed: rest != nil)
     }
 
     /// Returns the time for code of the app that is called before a request is resolved.
     func left(of request: Request) -> RemainingTime {
         // A stored response may answer the request without the wire.
-        RemainingTime((request.retry ?? retry).deadline, among: waits, isBeforeWire: false)
+        RemainingTime(rest: (request.retry ?? retry).deadline, waits: waits, isBeforeWire: false)
     }
 }

@@ -107,7 +107,7 @@ final class CredentialRefreshes: Sendable {
     /// Returns the running refreshes of its secrets, and one new refresh for the rest.
     private func runs(for wire: WireRequest, since count: Int) -> Set<Run> {
         let now = clock.uptime()
-        let (runs, isClosed) = state.withLock { state -> (Set<Run>, Bool) in
+        let (runs, isClosed) = state.withLock { state -> (runs: Set<Run>, isClosed: Bool) in
             var (runs, outdated) = state.needs(of: wire.secrets, since: count, at: now)
             if !outdated.isEmpty { runs.insert(begin(outdated, for: wire.identity, in: &state, at: now)) }
             return (runs, state.isClosed)

@@ -39,11 +39,6 @@ struct ExchangeOutcome: Sendable {
             lateness: startedAt.map { time.milliseconds(since: $0) } ?? 0, plan: self.plan)
     }
 
-    /// Returns the outcome of the exchange that a plan has started.
-    func of(_ plan: ExchangePlan) -> ExchangeOutcome {
-        ExchangeOutcome(ending, startedAt: startedAt, lateness: lateness, plan: self.plan.map { _ in plan })
-    }
-
     /// The start of the caller's own time.
     var timeStart: EngineTime? { startedAt.map { $0 + max(0, lateness) } }
 

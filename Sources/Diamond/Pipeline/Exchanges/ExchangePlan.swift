@@ -63,19 +63,15 @@ final class ExchangePlan: Sendable {
     /// Whether secrets are filled in before the request is sent.
     var hasSecrets: Bool { context.resolved.hasNamedSecrets }
 
-    func scope(in activity: Activity) -> ActivityScope { context.scope(in: activity, of: parent) }
-
     /// The plan with the stored response marked stale.
     var invalidated: ExchangePlan {
         var revalidation = revalidation
         revalidation.stored = stored?.invalidated
-        return with(context, revalidation: revalidation)
+        return with(context, revalidation)
     }
 
-    /// Returns the plan for another caller of the same request.
-    func with(_ context: RequestContext) -> ExchangePlan { with(context, revalidation: revalidation) }
-
-    private func with(_ context: RequestContext, revalidation: Revalidation) -> ExchangePlan {
+    /// Returns the plan for another caller of the same request, or for other stored responses.
+    func with(_ context: RequestContext, _ revalidation: Revalidation) -> ExchangePlan {
         ExchangePlan(
             context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
             request: request, refreshes: refreshes, isSentByRefresh: isSentByRefresh)

@@ -15,7 +15,7 @@ final class SharedBody: BodySink {
         var isForAll: Bool
     }
 
-    fileprivate struct State {
+    fileprivate struct Content {
         var report: (@Sendable (SharedBodyEvent) -> Void)?
         var head: Head?
         var response: Response?
@@ -31,62 +31,62 @@ final class SharedBody: BodySink {
 
     /// The plan of the caller that has started the exchange.
     let plan: ExchangePlan
-    private let state: Guarded<State>
+    private let content: Guarded<Content>
     /// Wakes the exchange, which waits for the readers.
     private let room = Signal()
 
     /// - Parameter report: sends an event to the callers.
     init(for plan: ExchangePlan, report: @escaping @Sendable (SharedBodyEvent) -> Void) {
         self.plan = plan
-        state = Guarded(State(report: report))
+        content = Guarded(Content(report: report))
     }
 
-    var head: Head? { state.withLock { $0.head } }
-    var response: Response? { state.withLock { $0.response } }
+    var head: Head? { content.withLock { $0.head } }
+    var response: Response? { content.withLock { $0.response } }
 
     // MARK: The exchange's side
 
     var limit: Int { .max }
-    var isCommitted: Bool { state.withLock { $0.response != nil } }
+    var isCommitted: Bool { content.withLock { $0.response != nil } }
     var isContinuable: Bool { false }
     var isForWhole: Bool { false }
     var takesEveryStatus: Bool { true }
-    var isForCacheAlone: Bool { state.withLock { $0.readers.isEmpty } }
-    var isComplete: Bool { state.withLock { $0.isComplete } }
+    var isForCacheAlone: Bool { content.withLock { $0.readers.isEmpty } }
+    var isComplete: Bool { content.withLock { $0.isComplete } }
 
     var onInterim: (@Sendable (InterimResponse) -> Void)? {
-        { [self] interim in state.withLock { $0.report }?(.interim(interim)) }
+        { [self] interim in content.withLock { $0.report }?(.interim(interim)) }
     }
 
     /// Notes the head as it was received, before ``begin(_:)``.
-    func note(_ head: Head) { state.withLock { $0.head = head } }
+    func note(_ head: Head) { content.withLock { $0.head = head } }
 
     /// The number of noted bytes.
-    var writtenSize: Int { state.withLock { $0.written?.count ?? 0 } }
+    var writtenSize: Int { content.withLock { $0.written?.count ?? 0 } }
 
     /// Notes the bytes that are in the store by now.
-    func note(written: BodyReader) { state.withLock { $0.written = written } }
+    func note(written: BodyReader) { content.withLock { $0.written = written } }
 
     /// Notes that the body cannot be stored. No other caller can begin to read it.
-    func noteFailure() { state.withLock { $0.head?.isForAll = false } }
+    func noteFailure() { content.withLock { $0.head?.isForAll = false } }
 
     func begin(_ head: Response) {
-        let report = state.withLock { state in
-            state.response = head
-            defer { state.report = nil }
-            return state.report
+        let report = content.withLock { content in
+            content.response = head
+            defer { content.report = nil }
+            return content.report
         }
         report?(.body(self))
     }
 
     func append(_ piece: Data) async throws(TransportError) {
-        let readers = state.withLock { state in
-            state.bytes.append(piece)
-            state.dropRead()
-            return Array(state.readers.values)
+        let readers = content.withLock { content in
+            content.bytes.append(piece)
+            content.dropRead()
+            return Array(content.readers.values)
         }
         for reader in readers { reader.wake() }
-        while state.withLock({ $0.isAhead }) {
+        while content.withLock({ $0.isAhead }) {
             guard !Task.isCancelled else { throw .cancelled(serverMayHaveActed: true) }
             await room.wait()
         }
@@ -97,12 +97,12 @@ final class SharedBody: BodySink {
     /// Ends the body, unless it is complete: the exchange has failed, or its response has another body.
     func end() { end { _ in } }
 
-    private func end(_ change: (inout State) -> Void) {
-        let readers = state.withLock { state in
-            change(&state)
-            state.isOver = true
-            state.report = nil
-            return Array(state.readers.values)
+    private func end(_ change: (inout Content) -> Void) {
+        let readers = content.withLock { content in
+            change(&content)
+            content.isOver = true
+            content.report = nil
+            return Array(content.readers.values)
         }
         for reader in readers { reader.wake() }
     }
@@ -125,37 +125,37 @@ final class SharedBody: BodySink {
     /// - Parameter signal: woken when there is more to read.
     /// - Returns: its number.
     func addReader(_ signal: Signal) -> Int {
-        state.withLock { state in
-            state.count += 1
-            state.readers[state.count] = signal
-            state.bytes.positions[state.count] = 0
-            return state.count
+        content.withLock { content in
+            content.count += 1
+            content.readers[content.count] = signal
+            content.bytes.positions[content.count] = 0
+            return content.count
         }
     }
 
     func removeReader(_ number: Int) {
-        state.withLock { state in
-            state.readers[number] = nil
-            state.bytes.positions[number] = nil
+        content.withLock { content in
+            content.readers[number] = nil
+            content.bytes.positions[number] = nil
         }
         room.wake()
     }
 
     /// Returns the next step of a reader. A piece from memory counts as read.
     func step(for number: Int) -> Step {
-        let step = state.withLock { $0.step(for: number) }
+        let step = content.withLock { $0.step(for: number) }
         if case .piece = step { room.wake() }
         return step
     }
 
     /// Notes that a reader has read some bytes of the store.
     func advance(_ number: Int, by count: Int) {
-        state.withLock { $0.bytes.positions[number]? += count }
+        content.withLock { $0.bytes.positions[number]? += count }
         room.wake()
     }
 }
 
-extension SharedBody.State {
+extension SharedBody.Content {
     /// The number of bytes that the fastest reader may be behind.
     private static let window = 64 << 10
     /// The number of bytes that stay in memory for readers that come later, or are slower.
@@ -218,11 +218,9 @@ private struct SharedBytes {
             let middle = (low + high) / 2
             if pieces[middle].offset <= position { low = middle } else { high = middle }
         }
-        positions[number] = end(of: pieces[low])
+        positions[number] = pieces[low].offset + pieces[low].bytes.count
         return pieces[low].bytes.dropFirst(position - pieces[low].offset)
     }
-
-    private func end(of piece: (offset: Int, bytes: Data)) -> Int { piece.offset + piece.bytes.count }
 }
 
 /// An event of an exchange with a ``SharedBody``, for its callers.

@@ -3,9 +3,13 @@ import DiamondSQLite
 /// The keys of the requests whose last response could not be shared. Their next exchanges are not shared, so that no
 /// caller waits in vain. The newest thousand are remembered.
 final class UnsharedKeys: Sendable {
-    fileprivate struct State {
+    private struct State {
         var keys: Set<RequestKey> = []
         var order = FIFOSet<RequestKey>()
+
+        mutating func remove(_ key: RequestKey) {
+            if !keys.isEmpty, keys.remove(key) != nil { order.remove(key) }
+        }
     }
 
     private static let limit = 1000
@@ -31,10 +35,4 @@ final class UnsharedKeys: Sendable {
     }
 
     func remove(_ key: RequestKey) { state.withLock { $0.remove(key) } }
-}
-
-extension UnsharedKeys.State {
-    fileprivate mutating func remove(_ key: RequestKey) {
-        if !keys.isEmpty, keys.remove(key) != nil { order.remove(key) }
-    }
 }

@@ -2,7 +2,7 @@
 ///
 /// | end of an exchange | next |
 /// |---|---|
-/// | response, failure | settle |
+/// | response, failure | finish |
 /// | timed out for earlier callers, before this caller's own deadline; once | look up again, until that deadline |
 /// | dismissed: the response is for another caller alone | look up again, without sharing the exchange |
 /// | superseded by a stored response; once | look up again |
@@ -11,7 +11,7 @@ struct HopProgress: Sendable {
     /// The next step of a hop.
     enum Next {
         case lookUpAgain
-        case settle(Result<Response, ConnectionError>)
+        case finish(Result<Response, ConnectionError>)
     }
 
     /// The time that is left to a caller that joined an exchange late, when the exchange has timed out.
@@ -82,12 +82,12 @@ struct HopProgress: Sendable {
         hasDeadline: @autoclosure () -> Bool
     ) -> Next {
         switch outcome.ending {
-        case .response(let response): return .settle(.success(response))
+        case .response(let response): return .finish(.success(response))
         case .failure(let error):
             guard error.code == .timedOut, isTimed(), deadlineExtension == nil,
                 outcome.lateness >= Self.shortestExtension
             else {
-                return .settle(.failure(error))
+                return .finish(.failure(error))
             }
             let now = now()
             deadlineExtension = Extension(

@@ -38,7 +38,12 @@ enum Redirect {
         }
         // Each hop creates its own boundary, and refuses an explicit type.
         if case .multipart = next.body { next.headers[.contentType] = nil }
-        if !isSameOrigin { next.headers.removeOriginBound(by: rules.adding(request)) }
+        if !isSameOrigin {
+            let rules = rules.adding(request)
+            for name in Set(next.headers.map(\.name)) where rules.isHeldBack(name) || name.canonicalName == "host" {
+                next.headers[name] = nil
+            }
+        }
         return next
     }
 
@@ -106,12 +111,6 @@ extension WireRequest {
     func hasReplacedItems(_ rules: KeyRules) -> Bool {
         let rules = rules.adding(self)
         return !filledItems.isEmpty || items.items.contains { rules.isReplaced(parameter: $0.name.span) }
-    }
-}
-
-extension HTTPFields {
-    fileprivate mutating func removeOriginBound(by rules: KeyRules) {
-        for name in Set(map(\.name)) where rules.isHeldBack(name) || name.canonicalName == "host" { self[name] = nil }
     }
 }
 

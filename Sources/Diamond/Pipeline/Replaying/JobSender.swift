@@ -16,12 +16,10 @@ struct JobSender: Sendable {
     private static let replayTimeout = Duration.seconds(60)
 
     /// Sends the request of an attempt for a caller.
-    func send(_ attempt: JobAttempt, for caller: Caller) async -> SentRequest {
-        await send(attempt, request: attempt.request, for: caller)
-    }
-
-    private func send(_ attempt: JobAttempt, request: Request, for caller: Caller) async -> SentRequest {
-        var request = request
+    ///
+    /// - Parameter request: the request to send; `nil` for that of the attempt.
+    func send(_ attempt: JobAttempt, request: Request? = nil, for caller: Caller) async -> SentRequest {
+        var request = request ?? attempt.request
         request.replay = .never
         let gate = gate(for: attempt, request: request)
         let response = await Result { [request] () async throws(ConnectionError) in

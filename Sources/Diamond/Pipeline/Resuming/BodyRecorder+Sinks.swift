@@ -79,7 +79,7 @@ extension BodyRecorder {
     /// - Parameter entryForGet: the entry of a response to POST that answers GETs, without its body.
     func finish(
         _ received: ReceivedResponse,
-        admitted: AdmittedExchange,
+        admitted: Exchange,
         entryForGet: ResponseStore.EntryForGet?
     ) async {
         if let collected {
@@ -103,7 +103,7 @@ extension BodyRecorder {
     private func storeCollected(
         _ body: Data,
         of received: ReceivedResponse,
-        admitted: AdmittedExchange,
+        admitted: Exchange,
         entryForGet: ResponseStore.EntryForGet?
     ) async {
         if var new = entryForGet {

@@ -156,7 +156,7 @@ actor BodyRecorder: BodyRecording {
             try await writer.append(piece)
             noteWritten(by: writer)
         } catch {
-            store.report(error)
+            store.lookup.report(error)
             await refuse()
         }
         return self.writer != nil
@@ -182,7 +182,7 @@ actor BodyRecorder: BodyRecording {
             return try store.cache?.bodyWriter(
                 for: entry, continuing: body, replacing: plan.stored != nil, isResumable: lock != nil)
         } catch {
-            store.report(error)
+            store.lookup.report(error)
             return nil
         }
     }
@@ -237,7 +237,7 @@ actor BodyRecorder: BodyRecording {
             if !isWanted, let left = storedBeginning()?.body { await store.cache?.erase(left) }
             return writer != nil
         } catch {
-            store.report(error)
+            store.lookup.report(error)
             return false
         }
     }
@@ -274,7 +274,7 @@ actor BodyRecorder: BodyRecording {
             try await writer.finish(as: entry.stored, knownChange: entry.knownChange)
             return true
         } catch {
-            store.report(error)
+            store.lookup.report(error)
             return false
         }
     }

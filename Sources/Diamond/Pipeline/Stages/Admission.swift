@@ -24,7 +24,8 @@ final class Admission: Sendable {
         let scope = plan.context.permitScope
         if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: flight) { return permit }
         return try await LanePermit.acquire(
-            for: scope, of: lanes, as: flight, countedIn: { [activity] in plan.scope(in: activity) })
+            for: scope, of: lanes, as: flight,
+            countedIn: { [activity] in plan.context.scope(in: activity, of: plan.parent) })
     }
 
     /// Waits for the permit of a single caller's exchange, within the time of the request.
@@ -38,7 +39,8 @@ final class Admission: Sendable {
         caller.run?.setWaiting(true)
         defer { caller.run?.setWaiting(false) }
         return try await LanePermit.acquire(
-            for: scope, of: lanes, as: caller, countedIn: { [activity] in plan.scope(in: activity) }, within: limit)
+            for: scope, of: lanes, as: caller,
+            countedIn: { [activity] in plan.context.scope(in: activity, of: plan.parent) }, within: limit)
     }
 
     /// Returns the plan to send after the permit was acquired: during the wait, secrets may have changed, and the stored

@@ -39,8 +39,9 @@ extension CacheLookup {
         let form = context.resolved.form(of: stored, at: now())
         let isForSink = sink.takesEveryStatus || form.isSuccess(ofStored: stored.status)
         let reader = form.bytes.map { reader?.reading($0) } ?? reader
-        var body = StoredBodyStream(reader, sink: sink, report: report)
-        try body.check(limit: isForSink ? sink.limit : Transfer.nonSuccessBodyLimit)
+        let limit = isForSink ? sink.limit : Transfer.nonSuccessBodyLimit
+        guard reader?.count ?? 0 <= limit else { throw ConnectionError(TransportError(bodyLargerThan: limit)) }
+        var body = StoredBodyStream(reader: reader, sink: sink, report: report)
         do throws(StoredBodyStream.Failure) {
             // Read before the caller is called, so that an unreadable body has no effect.
             let first = try sink.takesEveryStatus ? body.beginning() : body.next()
@@ -80,21 +81,9 @@ private struct StoredBodyStream {
     }
 
     /// `nil` for no body.
-    private var reader: BodyReader?
-    private let sink: any BodySink
-    private let report: (CacheError) -> Void
-
-    init(_ reader: BodyReader?, sink: any BodySink, report: @escaping (CacheError) -> Void) {
-        self.reader = reader
-        self.sink = sink
-        self.report = report
-    }
-
-    func check(limit: Int) throws(ConnectionError) {
-        guard reader?.count ?? 0 <= limit else {
-            throw ConnectionError(TransportError(bodyLargerThan: limit))
-        }
-    }
+    var reader: BodyReader?
+    let sink: any BodySink
+    let report: (CacheError) -> Void
 
     mutating func next() throws(Failure) -> Data? {
         guard !Task.isCancelled else { throw .failed(.cancelled) }

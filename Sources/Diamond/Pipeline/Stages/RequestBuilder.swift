@@ -48,7 +48,9 @@ final class RequestBuilder: Sendable {
         // Counted before the secrets are filled in.
         let count = refreshes?.count ?? 0
         let isSentByRefresh = refreshes?.isRefreshing(context.wire) ?? false
-        let wire = try await environment.fill(context.wire, within: left)
+        let wire = try await left.value { [environment] () async throws(ConnectionError) in
+            try await environment.filled(context.wire)
+        }
         return ExchangePlan(
             context, revalidation, mayBeSuperseded: mayBeSuperseded, timeStart: timeStart, parent: parent,
             request: try transportRequest(for: context, revalidation, wire: wire), refreshes: count,

@@ -18,7 +18,7 @@ extension ResponseStore {
     }
 
     /// Updates a stored response by a 304 (RFC 9111 section 4.3.4).
-    func confirm(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: AdmittedExchange) -> Confirmed {
+    func confirm(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: Exchange) -> Confirmed {
         let context = admitted.context
         let stored = candidate.response
         let decision = StoreDecision(
@@ -52,7 +52,7 @@ extension ResponseStore {
     }
 
     /// Updates the stored response by a 304 that answers the caller's own conditions, and names the stored response.
-    func update(by received: ReceivedResponse, admitted: AdmittedExchange) {
+    func update(by received: ReceivedResponse, admitted: Exchange) {
         guard let stored = admitted.plan.stored else { return }
         if confirm(stored, by: received, admitted: admitted).isToBeErased { erase(stored) }
     }
@@ -61,7 +61,7 @@ extension ResponseStore {
     func erase(_ candidate: StoredCandidate) { cache?.forget(candidate.identity.key) }
 
     /// Updates or invalidates the stored response to GET by a response to HEAD (RFC 9111 section 4.3.5).
-    func freshen(by received: ReceivedResponse, admitted: AdmittedExchange) {
+    func freshen(by received: ReceivedResponse, admitted: Exchange) {
         let context = admitted.context
         guard context.wire.method == .head, let identity = context.identity,
             let stored = admitted.plan.stored ?? peek(identity).map({ StoredCandidate($0, of: identity) }),

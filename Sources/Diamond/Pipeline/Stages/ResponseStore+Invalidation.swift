@@ -59,7 +59,7 @@ extension ResponseStore {
             do throws(CacheError) { try await cache.mark(tag) } catch { failure = failure ?? error }
         }
         invalidations.announce(CacheInvalidation(of: tags + (key.map { [.key($0)] } ?? []), changedURLs: urls))
-        if let failure { report(failure) }
+        if let failure { lookup.report(failure) }
     }
 
     private func markAtOnce(_ urls: Set<String>, key: RequestKey?) {

@@ -4,7 +4,7 @@ import HTTPTypes
 extension ResponseStore {
     /// Stores a 206, combined with the stored part of the same representation. If no byte is missing, the response is
     /// stored as a 200.
-    func storePart(_ received: ReceivedResponse, admitted: AdmittedExchange) async {
+    func storePart(_ received: ReceivedResponse, admitted: Exchange) async {
         guard admitted.context.resolved.conditions.value?.hasRange == true,
             received.body.count <= CacheLookup.partLimit,
             let new = part(of: received, to: admitted)
@@ -20,7 +20,7 @@ extension ResponseStore {
     /// Updates a stored part by the 304 that has confirmed it.
     ///
     /// - Parameter candidate: the range of the part that was validated.
-    func confirmPart(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: AdmittedExchange) async {
+    func confirmPart(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: Exchange) async {
         guard !received.isPersonal else { return }
         let identity = candidate.identity
         await changePart(under: identity, admitted: admitted) {
@@ -36,7 +36,7 @@ extension ResponseStore {
     /// Changes a stored part, unless another exchange writes it.
     private func changePart(
         under identity: ResolvedRequest.Identity,
-        admitted: AdmittedExchange,
+        admitted: Exchange,
         to addition: () -> StoredPart.Addition
     ) async {
         let lock = ResumeLock(of: .entry(identity.requestKey ?? identity.key), in: locks)
@@ -66,7 +66,7 @@ extension ResponseStore {
             try await writer?.append(part.stored.body)
             try await writer?.abandon(keepingPartial: true)
         } catch {
-            report(error)
+            lookup.report(error)
         }
     }
 
@@ -80,7 +80,7 @@ extension ResponseStore {
 
     /// Returns the part that a 206 is stored as; `nil` if it may not be stored. The rules are those of the whole
     /// response.
-    private func part(of received: ReceivedResponse, to admitted: AdmittedExchange) -> Part? {
+    private func part(of received: ReceivedResponse, to admitted: Exchange) -> Part? {
         let context = admitted.context
         guard cache != nil, received.status == .partialContent, context.wire.method == .get else { return nil }
         var whole = received
@@ -98,7 +98,7 @@ extension ResponseStore {
 
     /// Whether the whole response is stored that a part belongs to: it is updated by the fields of the part. A stored
     /// 200 with another validator is outdated, and erased.
-    private func isUpdated(by new: Part, received: ReceivedResponse, admitted: AdmittedExchange) -> Bool {
+    private func isUpdated(by new: Part, received: ReceivedResponse, admitted: Exchange) -> Bool {
         let part = new.part
         let identity = new.target.identity
         guard let whole = cache?.find(identity, for: kind), !whole.flags.contains(.variants) else { return false }
@@ -114,7 +114,7 @@ extension ResponseStore {
     private func confirmed(
         _ stored: StoredResponse,
         by received: ReceivedResponse,
-        admitted: AdmittedExchange
+        admitted: Exchange
     ) -> StoredResponse? {
         StoreDecision(
             confirming: stored, by: received.headers, sentAt: received.sentAt, receivedAt: received.receivedAt,

@@ -15,7 +15,7 @@ extension ResponseStore {
     ///
     /// The response names the URL in `Content-Location`, has an explicit lifetime, and does not vary by headers that
     /// only a POST has.
-    func entryForGet(of received: ReceivedResponse, admitted: AdmittedExchange) -> EntryForGet? {
+    func entryForGet(of received: ReceivedResponse, admitted: Exchange) -> EntryForGet? {
         let context = admitted.context
         guard cache != nil, context.wire.method == .post, !received.isPersonal, isForGets(context),
             Redirect.target(.contentLocation, of: received.headers, from: context.wire)?.url.text() == context.url,

@@ -33,7 +33,7 @@ extension ResponseStore {
 
     /// Updates a variant by a 304 to a request that does not select it, and notes that it answers such requests, too
     /// (section 4.3.4).
-    func select(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: AdmittedExchange) -> Confirmed {
+    func select(_ candidate: StoredCandidate, by received: ReceivedResponse, admitted: Exchange) -> Confirmed {
         var confirmed = confirm(candidate, by: received, admitted: admitted)
         let context = admitted.context
         let rules = rules(for: context, adapted: received.adaptedHeaders)

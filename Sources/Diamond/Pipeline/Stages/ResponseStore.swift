@@ -35,9 +35,6 @@ final class ResponseStore: Sendable {
 
     var isGateway: Bool { lookup.isGateway }
 
-    /// Reports a failure of the cache.
-    func report(_ error: CacheError) { lookup.report(error) }
-
     // MARK: Decisions
 
     /// Returns the decision of the rules of HTTP about storing a response.
@@ -117,7 +114,7 @@ final class ResponseStore: Sendable {
     /// Returns the entry that a response is stored as; `nil` if it may not be stored.
     ///
     /// - Parameter known: the place where its body is written; `nil` if none is yet.
-    func entry(of received: ReceivedResponse, to admitted: AdmittedExchange, at known: Target? = nil) -> CacheEntry? {
+    func entry(of received: ReceivedResponse, to admitted: Exchange, at known: Target? = nil) -> CacheEntry? {
         let plan = admitted.plan
         let decision = decision(on: received, to: plan.context)
         guard let target = known ?? target(of: decision, for: plan.context, at: received.receivedAt),
@@ -136,7 +133,7 @@ final class ResponseStore: Sendable {
     /// Stores an entry.
     ///
     /// - Parameter isWritten: whether the entry was already written while its body was received.
-    func add(_ entry: CacheEntry, admitted: AdmittedExchange, isWritten: Bool = false) {
+    func add(_ entry: CacheEntry, admitted: Exchange, isWritten: Bool = false) {
         if !isWritten { cache?.store(entry, replacing: admitted.plan.stored != nil) }
         fleet?.note(entry.stored, to: admitted.plan)
         checkAgain(entry, admitted: admitted)
@@ -150,7 +147,7 @@ final class ResponseStore: Sendable {
         _ received: ReceivedResponse,
         decision: StoreDecision,
         target: ResolvedRequest.Identity,
-        admitted: AdmittedExchange
+        admitted: Exchange
     ) -> Bool {
         let plan = admitted.plan
         return !received.isPersonal && !invalidations.hasErased(plan.context, since: admitted.position)
@@ -209,7 +206,7 @@ final class ResponseStore: Sendable {
     func isOvertaken(
         _ old: StoredResponse?,
         target: ResolvedRequest.Identity,
-        admitted: AdmittedExchange
+        admitted: Exchange
     ) -> Bool {
         guard invalidations.includes(admitted.context, since: admitted.position),
             let found = cache?.find(target, for: kind), !found.flags.contains(.variants),
@@ -219,7 +216,7 @@ final class ResponseStore: Sendable {
     }
 
     /// Returns an entry, marked stale if it was invalidated during the exchange.
-    func marked(_ entry: CacheEntry, admitted: AdmittedExchange) -> CacheEntry {
+    func marked(_ entry: CacheEntry, admitted: Exchange) -> CacheEntry {
         guard invalidations.includes(admitted.context, groups: entry.groups, since: admitted.position) else {
             return entry
         }
@@ -229,7 +226,7 @@ final class ResponseStore: Sendable {
     }
 
     /// Corrects the stored entry if it was erased or invalidated between the check and the store.
-    func checkAgain(_ entry: CacheEntry, admitted: AdmittedExchange) {
+    func checkAgain(_ entry: CacheEntry, admitted: Exchange) {
         guard !invalidations.hasErased(admitted.context, since: admitted.position) else {
             cache?.forget(entry.key)
             return

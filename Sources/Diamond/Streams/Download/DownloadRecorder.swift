@@ -74,7 +74,7 @@ actor DownloadRecorder: BodyRecording {
                 of: identity.key, request: identity.canonicalForm, to: file.target)
             return await adopted(from: downloads, in: cache)
         } catch {
-            store.report(error)
+            store.lookup.report(error)
             return .none
         }
     }
@@ -162,7 +162,7 @@ actor DownloadRecorder: BodyRecording {
             // The identity may have logged out meanwhile, and the row must not outlive the logout.
             if !isWanted { await refuse() }
         } catch let error as CacheError {
-            store.report(error)
+            store.lookup.report(error)
             // An older row stays valid if the disk is full.
             if error.code == .entryGone || file.row == nil { await refuse() } else { isRefused = true }
         } catch {

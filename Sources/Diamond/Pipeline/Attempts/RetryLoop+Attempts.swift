@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 /// Preparing one attempt, and racing two.
-extension Exchange {
+extension RetryLoop {
     /// Prepares an attempt: adds cookies, lets interceptors adapt the request, and passes the circuit breaker and the
     /// gate.
     ///
@@ -15,7 +15,7 @@ extension Exchange {
         if !environment.interceptors.isEmpty { outgoing = try await adaptedInTime(outgoing, number: number) }
         let transfer = try transfer(outgoing, number: number, isHedge: isHedge)
         // The last step, because a request that has passed the gate counts as sent.
-        if let gate = options.gate { try await pass(gate, isHedge: isHedge, with: transfer.admission) }
+        if let gate = exchange.gate { try await pass(gate, isHedge: isHedge, with: transfer.admission) }
         return transfer
     }
 
@@ -33,7 +33,7 @@ extension Exchange {
         } catch {
             // A probe of the circuit breaker that was not sent proves nothing.
             retryCoordinator.note(
-                .failed(.cancelled(serverMayHaveActed: false)), of: admission, from: options.origin)
+                .failed(.cancelled(serverMayHaveActed: false)), of: admission, from: exchange.origin)
             throw error
         }
     }
@@ -51,8 +51,9 @@ extension Exchange {
         number: Int
     ) async throws(ConnectionError) -> TransportRequest {
         let start = elapsed
-        let limit = options.policy.attemptLimit(elapsed: start)
-        let left = RemainingTime(limit, among: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
+        let limit = exchange.policy.attemptLimit(elapsed: start)
+        let left = RemainingTime(
+            rest: limit, waits: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
         var adapted = try await left.value { () async throws(ConnectionError) in
             try await self.adapted(outgoing, number: number)
         }
@@ -68,7 +69,7 @@ extension Exchange {
     ///
     /// - Parameter spent: the part of its time that interceptors have already spent.
     func limit(after spent: Duration) -> ExchangeAttempt.Limit? {
-        options.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
+        exchange.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
     }
 
     /// Returns an attempt without interceptors and without a gate, or one that they have let through.
@@ -79,8 +80,8 @@ extension Exchange {
     ) throws(ConnectionError) -> Transfer {
         // The connection may have been paused while interceptors ran. Nothing of the attempt was sent yet.
         try beginAttempt()
-        if outgoing.adaptation.isPersonal { options.report(.personal) }
-        let admission = retryCoordinator.admit(to: options.origin)
+        if outgoing.adaptation.isPersonal { exchange.report(.personal) }
+        let admission = retryCoordinator.admit(to: exchange.origin)
         if case .refused(let wait) = admission {
             throw ConnectionError(circuitOpenFor: wait, request, at: environment.now())
         }
@@ -99,22 +100,21 @@ extension Exchange {
         number: Int,
         spare: @escaping LanePermit.Spare
     ) async -> Hedge.Race {
-        let hedge = Hedge(delay: delay, clock: retryCoordinator.clock) { [statuses = options.policy.statuses] attempt in
-            attempt.isAnswer(unless: statuses)
-        }
+        let statuses = exchange.policy.statuses
+        let hedge = Hedge(delay: delay, clock: retryCoordinator.clock) { $0.isAnswer(unless: statuses) }
         return await hedge.race {
             await first.run()
         } against: {
             guard let release = spare() else { return nil }
             defer { release() }
-            guard retryCoordinator.withdraw(from: options.origin) else { return nil }
+            guard retryCoordinator.withdraw(from: exchange.origin) else { return nil }
             guard let second = try? await prepareAttempt(number, isHedge: true) else {
-                retryCoordinator.refund(to: options.origin)
+                retryCoordinator.refund(to: exchange.origin)
                 return nil
             }
             let attempt = await second.run()
             // Progress is that of the attempt that counts.
-            if hedge.isAnswer(attempt) { options.report(.began(second.meter)) }
+            if hedge.isAnswer(attempt) { exchange.report(.began(second.meter)) }
             return attempt
         }
     }

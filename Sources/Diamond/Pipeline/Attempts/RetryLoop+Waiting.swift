@@ -1,7 +1,7 @@
 import Foundation
 
 /// The steps between two attempts.
-extension Exchange {
+extension RetryLoop {
     /// The end of the time between two attempts.
     enum Readiness {
         /// The permit is held, and the next attempt may begin.
@@ -29,22 +29,18 @@ extension Exchange {
 
     /// Puts the payment for an attempt that was not made back into the budget.
     func refund(_ decision: RetryDecision) {
-        if case .retry(_, isFree: false, _) = decision { retryCoordinator.refund(to: options.origin) }
+        if case .retry(_, isFree: false, _) = decision { retryCoordinator.refund(to: exchange.origin) }
     }
 
     private func wait(_ delay: Duration, permit: inout LanePermit) async throws(ConnectionError) {
         release(&permit)
         if delay > .zero {
-            options.report(.waiting(until: (environment.now() + delay).date))
-            options.gate?.noteBackoff()
-            try await sleep(delay)
+            exchange.report(.waiting(until: (environment.now() + delay).date))
+            exchange.gate?.noteBackoff()
+            let token = exchange.scope.begin(.backoff, attempt: number)
+            defer { token.end() }
+            guard await retryCoordinator.waits.sleep(delay) else { throw .cancelled }
         }
-    }
-
-    private func sleep(_ delay: Duration) async throws(ConnectionError) {
-        let token = options.scope.begin(.backoff, attempt: number)
-        defer { token.end() }
-        guard await retryCoordinator.waits.sleep(delay) else { throw .cancelled }
     }
 
     /// Notes that the next attempt begins.
@@ -53,14 +49,14 @@ extension Exchange {
     ///   `noEngine` if the engine is closed.
     func beginAttempt() throws(ConnectionError) {
         guard !retryCoordinator.waits.isClosed else { throw ConnectionError(closedWhile: history.serverMayHaveActed) }
-        guard options.beginIfAllowed() else { throw .cancelled }
+        guard exchange.beginIfAllowed() else { throw .cancelled }
     }
 
     /// Acquires the permit again.
     private func reacquire(_ permit: inout LanePermit) async throws(ConnectionError) -> Readiness {
-        let end = options.policy.lastStart
+        let end = exchange.policy.lastStart
         let limit = end.map { retryCoordinator.clock.limit(max(.zero, $0 - elapsed)) }
-        let isHeld = try await permit.reacquire(countedIn: options.scope, attempt: number, within: limit)
+        let isHeld = try await permit.reacquire(countedIn: exchange.scope, attempt: number, within: limit)
         guard let end, !isHeld || elapsed >= end else { return .ready }
         return .tooLate(lastStart: end)
     }
@@ -68,18 +64,21 @@ extension Exchange {
     // Reported even for a short wait: acquiring the permit again may take long, and another connection may start.
     private func release(_ permit: inout LanePermit) {
         permit.release()
-        options.report(.permitReleased)
+        exchange.report(.permitReleased)
     }
 
     // The permit is released first: the credential provider may send requests through the same engine. If the refresh
     // takes until no attempt may begin, reacquiring the permit finds that.
     private mutating func refreshCredential(_ permit: inout LanePermit) async throws(ConnectionError) {
         release(&permit)
-        let end = options.policy.lastStart
+        let end = exchange.policy.lastStart
         let left = RemainingTime(
-            end.map { $0 - elapsed }, among: retryCoordinator.waits, serverMayHaveActed: history.serverMayHaveActed)
-        let outcome = await Result { [options] () async throws(ConnectionError) in
-            try await left.value(options.renewedRequest)
+            rest: end.map { $0 - elapsed }, waits: retryCoordinator.waits,
+            serverMayHaveActed: history.serverMayHaveActed)
+        let outcome = await Result { [exchange] () async throws(ConnectionError) in
+            try await left.value { () async throws(ConnectionError) in
+                try await exchange.builder.renewedRequest(of: exchange.plan)
+            }
         }
         if let end, elapsed >= end { return }
         renewed = .some(try outcome.get())

@@ -1,11 +1,11 @@
 import HTTPTypes
 
 /// The changes that cookies and interceptors make to a request, and their effect on its response.
-extension Exchange {
+extension RetryLoop {
     /// Returns a request with the jar's cookies for its URL, also after a redirect to another origin. A request with a
     /// `Cookie` header of its own gets no others.
     ///
-    /// - Parameter request: the request of the options, or one for the rest of a response.
+    /// - Parameter request: the request of the plan, or one for the rest of a response.
     func withCookies(_ request: TransportRequest) -> TransportRequest {
         guard let jar = environment.cookies else { return request }
         var adapted = request
@@ -13,10 +13,10 @@ extension Exchange {
         // again.
         adapted.adaptation.removals = jar.removals
         guard request.headers[.cookie] == nil,
-            let cookies = jar.field(for: request.url, of: options.identity, at: environment.date)
+            let cookies = jar.field(for: request.url, of: exchange.identity, at: environment.date)
         else { return adapted }
         adapted.headers.append(cookies)
-        adapted.adaptation.isPersonal = options.identity == nil
+        adapted.adaptation.isPersonal = exchange.identity == nil
         return adapted
     }
 
@@ -25,12 +25,14 @@ extension Exchange {
     ///
     /// - Parameter number: the number of the attempt, 1 for the first.
     func adapted(_ outgoing: TransportRequest, number: Int) async throws(ConnectionError) -> TransportRequest {
-        let rules = options.rules
+        let rules = exchange.rules
         var request = try await environment.interceptors.adapt(outgoing, attempt: number)
         let added = AddedCredentials(request, from: outgoing, rules: rules)
-        if options.isForeign { added.remove(from: &request, restoring: outgoing, rules: rules) }
+        // A redirect has led to another origin than the caller's.
+        let isForeign = exchange.context.traits.contains(.foreign)
+        if isForeign { added.remove(from: &request, restoring: outgoing, rules: rules) }
         // The response to a request whose credentials were removed is not for callers that send them.
-        let isPersonal = added.hasRemoved || !added.isEmpty && (options.isForeign || options.identity == nil)
+        let isPersonal = added.hasRemoved || !added.isEmpty && (isForeign || exchange.identity == nil)
         let headers = adaptedHeaders(request.headers, from: outgoing.headers, rules: rules)
         // An interceptor may have made another request.
         request.adaptation = outgoing.adaptation
@@ -58,7 +60,7 @@ extension Exchange {
             !adapted[values: $0].isExactly(outgoing[values: $0])
         }
         // The identity stands for credentials, but not for the other contents of cookies.
-        let unkeyed = names.filter { options.identity == nil || $0 == .cookie || !rules.isReplaced($0) }
+        let unkeyed = names.filter { exchange.identity == nil || $0 == .cookie || !rules.isReplaced($0) }
         return Set(unkeyed.map(\.canonicalName))
     }
 }

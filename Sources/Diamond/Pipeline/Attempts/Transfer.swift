@@ -29,8 +29,8 @@ final class Transfer: Sendable {
 
     /// The request of the attempt, as cookies and interceptors have changed it.
     let request: TransportRequest
-    /// The exchange before the attempt.
-    let exchange: Exchange
+    /// The state of the exchange before the attempt.
+    let loop: RetryLoop
     /// The number of the attempt.
     let number: Int
     let recorder: (any BodyRecording)?
@@ -40,23 +40,23 @@ final class Transfer: Sendable {
     /// - Parameter isHedge: whether another attempt is on the wire. Then nothing is recorded.
     init(
         _ request: TransportRequest,
-        of exchange: Exchange,
+        of loop: RetryLoop,
         number: Int,
         isHedge: Bool,
         admission: CircuitBreaker.Admission
     ) {
         self.request = request
-        self.exchange = exchange
+        self.loop = loop
         self.number = number
         self.admission = admission
-        recorder = isHedge ? nil : exchange.options.recorder
-        meter = TransferMeter(request, clock: exchange.retryCoordinator.clock)
+        recorder = isHedge ? nil : loop.exchange.recorder
+        meter = TransferMeter(request, clock: loop.retryCoordinator.clock)
     }
 
-    var options: any ExchangeOptions { exchange.options }
+    var exchange: Exchange { loop.exchange }
     var environment: ExchangeEnvironment { exchange.environment }
     /// The partial response that is resumed.
-    private var resumed: IndirectOptional<PartialResponse> { exchange.partialResponse }
+    private var resumed: IndirectOptional<PartialResponse> { loop.partialResponse }
 
     /// Sends the request, and receives its response.
     ///
@@ -100,38 +100,40 @@ final class Transfer: Sendable {
         reportCoding(of: response)
         if let removals = request.adaptation.removals {
             environment.cookies?.receive(
-                response.headers, from: request.url, of: options.identity, since: removals, at: environment.date)
+                response.headers, from: request.url, of: exchange.identity, since: removals, at: environment.date)
         }
-        return ReceivedResponse(
+        var head = ReceivedResponse(
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
-            receivedAt: environment.now(),
-            isPersonal: request.adaptation.isPersonal, adaptedHeaders: request.adaptation.headers,
-            secrets: secrets(for: response), isInSink: options.isForSink(response.status))
+            receivedAt: environment.now(), isPersonal: request.adaptation.isPersonal,
+            adaptedHeaders: request.adaptation.headers, isInSink: exchange.isForSink(response.status))
+        if ProblemDetails.isType(of: response.headers) { head.secrets = .some(sentSecrets) }
+        return head
     }
 
-    private func secrets(for response: TransportResponse) -> IndirectOptional<SecretValues> {
-        guard ProblemDetails.isType(of: response.headers) else { return .none }
+    private var sentSecrets: SecretValues {
         var body: Data?
         if case .bytes(let bytes) = request.body { body = bytes }
-        return .some(
-            SecretValues(
-                headers: request.headers, url: request.url, body: body, known: request.filledSecrets,
-                rules: options.rules))
+        return SecretValues(
+            headers: request.headers, url: request.url, body: body, known: request.filledSecrets,
+            rules: exchange.rules)
     }
 
     private func reportCoding(of response: TransportResponse) {
-        guard options.activity.isObserved, request.namesNoCoding,
+        guard exchange.activity.isObserved, request.namesNoCoding,
             request.mayHaveBody(status: response.status.code),
             let coding = response.headers[.contentEncoding]
         else { return }
-        options.activity.report(.unknownContentCoding(coding.printable, origin: options.origin))
+        exchange.activity.report(.unknownContentCoding(coding.printable, origin: exchange.origin))
     }
 
     private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
         guard let resumed = resumed.value else { return await receiveNew(body, head: head) }
         switch ResumeDecision(for: resumed.content, status: head.status.code, headers: head.headers) {
         case .append:
-            reportResumption(of: resumed.content)
+            exchange.activity.report(
+                .transferResumed(
+                    origin: exchange.origin, offset: Int64(resumed.content.received.upperBound),
+                    total: Int64(resumed.content.completeLength)))
             return await receiveParts(of: resumed.continued(by: head), body: body, head: head)
         case .complete: return Completion(end: .received(resumed.completed(by: head), answered: head.status))
         case .keep: return await receiveAll(body, head: head, leaving: self.resumed)
@@ -152,13 +154,6 @@ final class Transfer: Sendable {
         "the server answered a request for the rest with status 200 and a Content-Range: request the whole again",
         serverMayHaveActed: true)
 
-    private func reportResumption(of content: PartialContent) {
-        options.activity.report(
-            .transferResumed(
-                origin: options.origin, offset: Int64(content.received.upperBound), total: Int64(content.completeLength)
-            ))
-    }
-
     private func receiveNew(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
         do throws(TransportError) { try await open(head) } catch {
             return Completion(end: .failed(error, head: .some(head)))
@@ -166,7 +161,7 @@ final class Transfer: Sendable {
         if let received = arrivedResponse(body, head: head) {
             return Completion(end: .received(received, answered: head.status))
         }
-        guard options.isContinuable, let partial = PartialResponse(head) else {
+        guard exchange.isContinuable, let partial = PartialResponse(head) else {
             return await receiveAll(body, head: head)
         }
         return await receiveParts(of: partial, body: body, head: head)
@@ -204,8 +199,8 @@ final class Transfer: Sendable {
 
     /// Returns the maximum number of bytes of a body.
     func limit(of head: ReceivedResponse) -> Int {
-        let limit = options.bodyLimit
-        guard let sink = options.sink else { return limit }
+        let limit = exchange.bodyLimit
+        guard let sink = exchange.sink else { return limit }
         return head.isInSink ? sink.limit : min(limit, Self.nonSuccessBodyLimit)
     }
 
@@ -244,7 +239,7 @@ final class Transfer: Sendable {
             let count = partial.content.received.count
             meter.receive(count)
             try check(Int64(count), limit: limit(of: partial.received))
-            if partial.received.isInSink { try await options.sink?.append(piece) }
+            if partial.received.isInSink { try await exchange.sink?.append(piece) }
             await recorder?.append(piece)
         }
     }

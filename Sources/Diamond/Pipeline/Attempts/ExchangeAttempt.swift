@@ -24,14 +24,9 @@ struct ExchangeAttempt: Sendable {
     fileprivate init(_ transfer: Transfer, startedAt: Date, _ completion: Transfer.Completion) {
         self.startedAt = startedAt
         meter = transfer.meter
-        durableMethod = transfer.options.gate.map { _ in transfer.request.method }
+        durableMethod = transfer.exchange.gate.map { _ in transfer.request.method }
         end = completion.end
         partialResponse = completion.partialResponse
-    }
-
-    /// Whether the head of a response decides the job of a durable request.
-    private func isDecided(by head: ReceivedResponse) -> Bool {
-        durableMethod.map { head.status.decides($0) } ?? false
     }
 
     // MARK: The end
@@ -56,7 +51,8 @@ struct ExchangeAttempt: Sendable {
         switch end {
         case .received(let received, _): .answered(received.status, received.headers)
         case .refused(let status, let headers): .answered(status, headers)
-        case .failed(_, .some(let head)) where isDecided(by: head): .answered(head.status, head.headers)
+        case .failed(_, .some(let head)) where durableMethod.map(head.status.decides) == true:
+            .answered(head.status, head.headers)
         case .failed(let error, let head): .failed(error, afterHead: head.value != nil)
         }
     }
@@ -93,7 +89,7 @@ struct ExchangeAttempt: Sendable {
     ///
     /// - Parameters:
     ///   - attempts: the attempts of the exchange, this one included; empty if it was the only one.
-    ///   - start: the start of the exchange.
+    ///   - start: the start of the exchange, before it looks for a partial response.
     func receivedResponse(
         after attempts: [Attempt],
         since start: Duration
@@ -121,17 +117,17 @@ struct ExchangeAttempt: Sendable {
 extension Transfer {
     /// Runs the attempt, and notes how it ends.
     func run() async -> ExchangeAttempt {
-        let token = options.scope.begin(.attempt, attempt: number)
+        let token = exchange.scope.begin(.attempt, attempt: number)
         let sentAt = environment.now()
-        let limit = exchange.limit(after: request.adaptation.spent)
+        let limit = loop.limit(after: request.adaptation.spent)
         // The limit is for the time until the head if the body goes to a sink, otherwise for the whole attempt.
         let completion =
-            if let limit, options.sink == nil { await completion(sentAt: sentAt, within: limit) } else {
+            if let limit, exchange.sink == nil { await completion(sentAt: sentAt, within: limit) } else {
                 await completion(sentAt: sentAt, headLimit: limit)
             }
         let attempt = ExchangeAttempt(self, startedAt: sentAt.date, completion)
         token.end(attempt.activityOutcome)
-        environment.retryCoordinator.note(attempt.result, of: admission, from: options.origin)
+        environment.retryCoordinator.note(attempt.result, of: admission, from: exchange.origin)
         return attempt
     }
 

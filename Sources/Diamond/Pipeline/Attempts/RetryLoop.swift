@@ -1,32 +1,33 @@
 import Foundation
 import HTTPTypes
 
-/// One request on the wire, attempt by attempt, until it has its response.
+/// The attempts of an exchange, one after another, until it has its response.
 ///
 /// Only this type acts on a ``RetryDecision``. Between two attempts it holds no permit. If a transfer breaks, the next
 /// attempt continues the partial response. What the last attempt has received is saved for a later exchange.
-struct Exchange: Sendable {
-    let environment: ExchangeEnvironment
-    let options: any ExchangeOptions
+///
+/// It is a value: code of the app may ignore its cancellation, and use the state of an earlier attempt later.
+struct RetryLoop: Sendable {
+    let exchange: Exchange
     private(set) var history = RetryHistory()
     /// The response that an earlier attempt or exchange has received in part.
     private(set) var partialResponse = IndirectOptional<PartialResponse>.none
-    /// The request with newer credentials than that of the ``options``.
+    /// The request with newer credentials than that of the plan.
     var renewed = IndirectOptional<TransportRequest>.none
     private var hasHedged = false
-    /// The start of the exchange, by the exchange clock.
+    /// The start of the loop, by the exchange clock: before it looks for a partial response.
     private let start: Duration
 
-    init(_ options: any ExchangeOptions, in environment: ExchangeEnvironment) {
-        self.environment = environment
-        self.options = options
-        start = environment.retryCoordinator.clock.elapsed()
+    init(_ exchange: Exchange) {
+        self.exchange = exchange
+        start = exchange.environment.retryCoordinator.clock.elapsed()
     }
 
+    var environment: ExchangeEnvironment { exchange.environment }
     var retryCoordinator: RetryCoordinator { environment.retryCoordinator }
 
     /// The request that is sent, without the additions of its attempts.
-    var request: TransportRequest { renewed.value ?? options.request }
+    var request: TransportRequest { renewed.value ?? exchange.plan.request }
 
     /// The number of the current or next attempt.
     var number: Int { history.attempts.count + 1 }
@@ -37,8 +38,8 @@ struct Exchange: Sendable {
     ///
     /// - Parameter permit: the permit for the first attempt.
     mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
-        retryCoordinator.deposit(to: options.origin, at: EngineTime(start))
-        guard let recorder = options.recorder else { return try await result(&permit).get() }
+        retryCoordinator.deposit(to: exchange.origin, at: EngineTime(start))
+        guard let recorder = exchange.recorder else { return try await result(&permit).get() }
         let result = await withTaskCancellationHandler {
             partialResponse = await recorder.partialResponse(for: request)
             return await self.result(&permit)
@@ -61,7 +62,7 @@ struct Exchange: Sendable {
         do throws(ConnectionError) {
             let attempt = try await attempt(holding: permit)
             return .success(
-                attempt.isGood ? try finish(withGood: attempt) : try await retry(after: attempt, permit: &permit))
+                attempt.isGood ? try response(of: attempt) : try await retry(after: attempt, permit: &permit))
         } catch {
             var error = error
             error.attempts = history.attempts
@@ -78,7 +79,12 @@ struct Exchange: Sendable {
         while true {
             let decision = decision(after: attempt)
             // A single attempt with a final error status needs no history.
-            if !decision.isFinal || !history.attempts.isEmpty { record(decision, after: attempt) }
+            if !decision.isFinal || !history.attempts.isEmpty {
+                history.record(
+                    decision, after: attempt.recordedOutcome,
+                    serverMayHaveActed: attempt.serverMayHaveActed(at: environment.now()),
+                    startedAt: attempt.startedAt)
+            }
             if case .giveUp = decision { return try response(of: attempt) }
             let readiness: Readiness
             do throws(ConnectionError) { readiness = try await self.readiness(for: decision, permit: &permit) } catch {
@@ -87,56 +93,38 @@ struct Exchange: Sendable {
             }
             if case .tooLate(let lastStart) = readiness {
                 refund(decision)
-                return try finish(attempt, insteadOfNext: .outOfTime(lastStart))
+                history.giveUp(.outOfTime(lastStart))
+                return try response(of: attempt)
             }
-            options.report(.attempt(number))
+            exchange.report(.attempt(number))
             do throws(ConnectionError) { attempt = try await self.attempt(holding: permit) } catch {
                 refund(decision)
                 // Other exchanges have opened the circuit meanwhile.
                 guard error.code == .circuitOpen else { throw error }
-                return try finish(attempt, insteadOfNext: .circuitOpen)
+                history.giveUp(.circuitOpen)
+                return try response(of: attempt)
             }
-            guard !attempt.isGood else { return try finish(withGood: attempt) }
+            guard !attempt.isGood else { return try response(of: attempt) }
         }
     }
 
-    /// Finishes with an attempt after which another was decided and could not begin.
-    private mutating func finish(
-        _ attempt: ExchangeAttempt,
-        insteadOfNext reason: RetryReason
-    ) throws(ConnectionError) -> ReceivedResponse {
-        history.giveUp(reason)
-        return try response(of: attempt)
-    }
-
-    /// Finishes with an attempt that succeeded.
-    private mutating func finish(withGood attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
-        history.recordSuccess(attempt.recordedOutcome, startedAt: attempt.startedAt)
-        return try response(of: attempt)
-    }
-
-    private func response(of attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
-        try attempt.receivedResponse(after: history.attempts, since: start)
-    }
-
-    private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {
-        history.record(
-            decision, after: attempt.recordedOutcome,
-            serverMayHaveActed: attempt.serverMayHaveActed(at: environment.now()),
-            startedAt: attempt.startedAt)
+    /// Returns the response of the last attempt, or throws its error.
+    private mutating func response(of attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
+        if attempt.isGood { history.recordSuccess(attempt.recordedOutcome, startedAt: attempt.startedAt) }
+        return try attempt.receivedResponse(after: history.attempts, since: start)
     }
 
     private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
     {
-        let isPlain = environment.interceptors.isEmpty && options.gate == nil
+        let isPlain = environment.interceptors.isEmpty && exchange.gate == nil
         let transfer = try isPlain ? transfer(outgoing, number: number) : await prepareAttempt(number)
-        options.report(.began(transfer.meter))
+        exchange.report(.began(transfer.meter))
         let attempt =
             if let delay = hedgeDelay { await race(transfer, after: delay, holding: permit) } else {
                 await transfer.run()
             }
         partialResponse = attempt.partialResponse
-        if let gate = options.gate, !attempt.isGood, !attempt.serverMayHaveActed(at: environment.now()) {
+        if let gate = exchange.gate, !attempt.isGood, !attempt.serverMayHaveActed(at: environment.now()) {
             gate.noteUnprocessed()
         }
         return attempt
@@ -145,8 +133,8 @@ struct Exchange: Sendable {
     /// The time after which a second attempt begins in parallel; `nil` for no hedge. A request is hedged once, if its
     /// method is safe, it has neither a body nor a sink, and no partial response is continued.
     private var hedgeDelay: Duration? {
-        guard let delay = options.policy.hedgeDelay, !hasHedged, case .none = partialResponse,
-            case .none = request.body, options.sink == nil, request.method.isSafe
+        guard let delay = exchange.policy.hedgeDelay, !hasHedged, case .none = partialResponse,
+            case .none = request.body, exchange.sink == nil, request.method.isSafe
         else { return nil }
         return delay
     }
@@ -162,7 +150,7 @@ struct Exchange: Sendable {
         if let other = race.other {
             hasHedged = true
             // The written bytes may be those of the other attempt's response.
-            await options.recorder?.discard()
+            await exchange.recorder?.discard()
             history.recordHedge(other.recordedOutcome, startedAt: other.startedAt)
         }
         return race.winner
@@ -170,36 +158,34 @@ struct Exchange: Sendable {
 
     // MARK: Between attempts
 
+    /// Returns the decision, and withdraws the cost of a retry from the budget.
     private func decision(after attempt: ExchangeAttempt) -> RetryDecision {
-        attempt.isRefused ? .restart : withdrawingCost(of: RetryDecision(situation(after: attempt.result)))
+        guard !attempt.isRefused else { return .restart }
+        let decision = RetryDecision(situation(after: attempt.result))
+        // The budget may have been spent meanwhile.
+        guard case .retry(_, isFree: false, _) = decision, !retryCoordinator.withdraw(from: exchange.origin) else {
+            return decision
+        }
+        return .giveUp(.budgetEmpty)
     }
 
     private func situation(after result: RetrySituation.AttemptResult) -> RetrySituation {
-        RetrySituation(
-            policy: options.policy,
-            request: RetryableRequest(
-                request.method,
-                headers: request.headers,
-                canRefreshCredential: options.canRenewCredentials
-            ),
-            history: history,
-            result: result,
-            isAnsweredOffline: options.isAnsweredOffline,
-            isCommitted: options.sink?.isCommitted ?? false,
-            isBodyConsumed: options.upload?.isConsumed ?? false,
-            elapsed: elapsed,
-            now: environment.now(),
-            hasBudget: retryCoordinator.canWithdraw(from: options.origin),
-            isCircuitOpen: retryCoordinator.isCircuitOpen(to: options.origin),
-            draw: retryCoordinator.draw()
+        let retryable = RetryableRequest(
+            request.method,
+            headers: request.headers,
+            canRefreshCredential: exchange.builder.canRenewCredentials(of: exchange.plan)
         )
-    }
-
-    /// Withdraws the cost of a retry from the budget, and returns the decision; gives up if the budget was spent
-    /// meanwhile.
-    private func withdrawingCost(of decision: RetryDecision) -> RetryDecision {
-        guard case .retry(_, isFree: false, _) = decision else { return decision }
-        return retryCoordinator.withdraw(from: options.origin) ? decision : .giveUp(.budgetEmpty)
+        var situation = RetrySituation(
+            request: retryable, result: result, now: environment.now(), draw: retryCoordinator.draw())
+        situation.policy = exchange.policy
+        situation.history = history
+        situation.isAnsweredOffline = exchange.isAnsweredOffline
+        situation.isCommitted = exchange.sink?.isCommitted ?? false
+        situation.isBodyConsumed = exchange.context.caller.upload?.isConsumed ?? false
+        situation.elapsed = elapsed
+        situation.hasBudget = retryCoordinator.canWithdraw(from: exchange.origin)
+        situation.isCircuitOpen = retryCoordinator.isCircuitOpen(to: exchange.origin)
+        return situation
     }
 }
 
