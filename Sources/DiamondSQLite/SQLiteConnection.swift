@@ -91,7 +91,7 @@ package struct SQLiteConnection: ~Copyable {
     ///
     /// - Parameter body: Returns its result, and whether to keep its changes.
     package func withSavepoint<Result>(
-        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> (Result, Bool)
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> (result: Result, isKept: Bool)
     ) throws(SQLiteError) -> Result {
         try run("SAVEPOINT diamond")
         do {

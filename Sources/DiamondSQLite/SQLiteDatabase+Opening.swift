@@ -16,7 +16,7 @@ extension SQLiteDatabase {
     static func openWriter(
         _ path: String,
         configuration: SQLiteConfiguration
-    ) throws(SQLiteError) -> (SQLiteHandle, FileIdentity) {
+    ) throws(SQLiteError) -> (handle: SQLiteHandle, identity: FileIdentity) {
         let known = FileIdentity(path)
         let writer = try open(path, configuration: configuration, readOnly: false, identity: known)
         guard let known else { throw removed(path) }

@@ -69,7 +69,7 @@ final class SQLiteHandle: @unchecked Sendable {
     /// the cached statement is in use, and another was prepared.
     func statement(
         for sql: SQL, columns: (any SQLiteColumns.Type)?
-    ) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
+    ) throws(SQLiteError) -> (pointer: OpaquePointer, place: Int?) {
         switch statements.checkOut(sql) {
         case .found(let statement, let place): return (statement, place)
         case .inUse: return (try prepare(sql.text, persistent: false), nil)

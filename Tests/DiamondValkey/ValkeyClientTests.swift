@@ -12,10 +12,7 @@ struct ValkeyClientTests {
         let server = try await ValkeyServer()
         let client = try ValkeyEvents().client(server.url)
         defer { client.close() }
-        var absent = ValkeyWrite("a", "other")
-        absent.isOnlyIfAbsent = true
-        #expect(
-            try await client.write([ValkeyWrite("a", "1"), absent, ValkeyWrite("none", nil)]) == [true, false, true])
+        try await client.write([ValkeyWrite("a", "1"), ValkeyWrite("none", nil)])
         #expect(try await client.values(of: ["a", "b"], isTracked: false) == [ByteBuffer(string: "1"), nil])
         let script = "redis.call('HSET', KEYS[1], 'f', ARGV[1]) return {1, ARGV[1]}"
         let call = ValkeyCall(script: script, keys: ["h"], arguments: [ByteBuffer(string: "v")])
@@ -33,7 +30,7 @@ struct ValkeyClientTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<1000 {
                 group.addTask {
-                    _ = try await client.write([ValkeyWrite("k\(number)", "\(number)")])
+                    try await client.write([ValkeyWrite("k\(number)", "\(number)")])
                     let values = try await client.values(of: ["k\(number)", "none"], isTracked: number % 2 == 0)
                     #expect(values == [ByteBuffer(string: "\(number)"), nil])
                 }
@@ -55,7 +52,7 @@ struct ValkeyClientTests {
         _ = try await client.values(of: ["read", "own"], isTracked: true)
         _ = try await client.values(of: ["untracked"], isTracked: false)
         _ = try await client.run([call])
-        _ = try await other.write([ValkeyWrite("untracked", "1"), ValkeyWrite("read", "2"), ValkeyWrite("own", "3")])
+        try await other.write([ValkeyWrite("untracked", "1"), ValkeyWrite("read", "2"), ValkeyWrite("own", "3")])
         await untilTrue { events.changed.count >= 2 }
         #expect(events.changed == [["read"], ["own"]])
         let announcement = ValkeyCall(
@@ -194,10 +191,10 @@ struct ValkeyClientTests {
         let server = try await ValkeyServer(["--maxmemory", "3mb", "--maxmemory-policy", "noeviction"])
         let client = try ValkeyEvents().client(server.url)
         defer { client.close() }
-        _ = try await client.write([ValkeyWrite("a", "1")])
+        try await client.write([ValkeyWrite("a", "1")])
         let large = String(repeating: "x", count: 1 << 20)
         let error = await #expect(throws: ValkeyError.self) {
-            for number in 0..<9 { _ = try await client.write([ValkeyWrite("b\(number)", large)]) }
+            for number in 0..<9 { try await client.write([ValkeyWrite("b\(number)", large)]) }
         }
         #expect(error?.code == .outOfMemory)
         #expect(try await client.values(of: ["a"], isTracked: true) == [ByteBuffer(string: "1")])

@@ -87,7 +87,7 @@ import Testing
         #expect(try await one.store(entry) == [entry.key])
         #expect(try await other.record(entry)?.isStale == true)
         entry.knownChange = try one.changes(since: nil).position
-        await untilTrue { ((try? one.changes(since: nil).position) ?? 0) > (entry.knownChange ?? 0) }
+        await untilTrue { ((try? one.changes(since: nil).position) ?? .start) > (entry.knownChange ?? .start) }
         entry.knownChange = try one.changes(since: nil).position
         #expect(try await one.store(entry).isEmpty)
         #expect(try await other.record(entry)?.isStale == false)
@@ -231,11 +231,11 @@ import Testing
         let hash = storage.keys.records(under: entry.key)
         let chunks = try await client.scan("\(hash):*", after: nil).keys.sorted()
         #expect(chunks.count == 3)
-        _ = try await client.write([ValkeyWrite(chunks[1], nil)])
+        try await client.write([ValkeyWrite(chunks[1], nil)])
         #expect(try await storage.record(entry) == nil)
         try await storage.store(entry)
         #expect(try await storage.record(entry)?.isSound == true)
-        _ = try await client.write([ValkeyWrite(chunks[1], "other bytes")])
+        try await client.write([ValkeyWrite(chunks[1], "other bytes")])
         #expect(try await storage.record(entry)?.isSound != true)
         for damage in ["", "short", String(repeating: " ", count: 109), String(repeating: "9", count: 400)] {
             let call = ValkeyCall(

@@ -72,7 +72,7 @@ extension CacheRecord {
         guard key.bytes == row.data("key") else { return nil }
     }
 
-    /// The hash of ``bodyID``.
-    var bodyNumber: Int64 { bodyID.withUnsafeBytes { Int64(bitPattern: XXH3.hash($0)) } }
+    /// ``bodyHash`` as a number of PostgreSQL.
+    var bodyNumber: Int64 { Int64(bitPattern: bodyHash) }
 }
 #endif

@@ -66,14 +66,19 @@ struct ValkeyName: Hashable, Sendable {
             let bucket = name.hash & 0xFFFF
             self.init(id: bucket | 1 << 16, text: "url:\(bucket)", isCommon: false)
         } else {
-            let digits = String(name.hash, radix: 16)
             self.init(
-                id: name.hash, text: "name:" + String(repeating: "0", count: 16 - digits.count) + digits,
-                isCommon: name.isCommon)
+                id: name.hash, text: "name:" + String(name.hash, radix: 16).padded(to: 16), isCommon: name.isCommon)
         }
     }
 
     /// The time after which the server drops its stamp, and with it the records of the name; `nil` for never.
     var expiry: Duration? { isCommon ? nil : .seconds(45 * 86_400) }
+}
+
+extension String {
+    /// Returns the text, which is ASCII, after so many characters that it has a width.
+    func padded(to width: Int, with character: String = "0") -> String {
+        String(repeating: character, count: max(0, width - utf8.count)) + self
+    }
 }
 #endif

@@ -21,16 +21,13 @@ struct ValkeyRow {
 
     /// The part of the names of a body's keys that differs between bodies: a hash of its checksums.
     static func bodyName(of record: CacheRecord) -> String {
-        let hash = record.bodyID.withUnsafeBytes { XXH3.hash($0) }
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        String(record.bodyHash, radix: 16).padded(to: 16)
     }
 
     // MARK: Bytes
 
     private static func number(_ number: Int64, width: Int = 20) -> String {
-        let text = String(number)
-        return String(repeating: " ", count: max(0, width - text.utf8.count)) + text
+        String(number).padded(to: width, with: " ")
     }
 
     /// The version of a record, as scripts compare it.

@@ -35,11 +35,8 @@ struct ValkeyStamp: Hashable, Sendable {
         self.init(erasure: erasure, invalidation: invalidation)
     }
 
-    var bytes: ByteBuffer { ByteBuffer(string: Self.padded(erasure) + Self.padded(invalidation)) }
-
-    private static func padded(_ number: Int64) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+    var bytes: ByteBuffer {
+        ByteBuffer(string: String(erasure).padded(to: Self.digits) + String(invalidation).padded(to: Self.digits))
     }
 
     /// The times of its changes; none of a new name.

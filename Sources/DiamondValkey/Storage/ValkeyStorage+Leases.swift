@@ -5,7 +5,7 @@ import NIOCore
 /// Leases. They go over the connection that tracks: when one has ended, the changes before its end are known.
 extension ValkeyStorage: LeasingCacheStorage {
     package func take(_ lease: CacheLease, for time: Duration) async throws(CacheError) -> Bool {
-        try await run(ValkeyScripts.take, lease, arguments: [String(time.wholeMilliseconds)]) != .null
+        try await run(ValkeyScripts.take, lease, arguments: [String(time.milliseconds)]) != .null
     }
 
     package func isTaken(_ lease: CacheLease) async throws(CacheError) -> Bool {

@@ -139,7 +139,7 @@ extension ValkeyStorage {
         let calls = missing.map { name in
             ValkeyCall(
                 script: ValkeyScripts.newStamp, keys: [keys.stamp(of: name)],
-                arguments: [new, ByteBuffer(string: name.expiry.map { String($0.wholeMilliseconds) } ?? "")])
+                arguments: [new, ByteBuffer(string: name.expiry.map { String($0.milliseconds) } ?? "")])
         }
         // A change over the other connection would be reported to this process, as one by another.
         let replies = try await ask { () throws(ValkeyError) in try await wire.run(calls) }

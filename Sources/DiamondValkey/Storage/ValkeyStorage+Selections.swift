@@ -50,7 +50,7 @@ extension ValkeyStorage {
     /// Changes the records of a name: at once by its stamp, and then each of them.
     private func change(_ change: Change, _ name: ValkeyName) async throws(CacheError) -> CacheRecordCount {
         let key = keys.stamp(of: name)
-        let expiry = name.expiry.map { String($0.wholeMilliseconds) } ?? ""
+        let expiry = name.expiry.map { String($0.milliseconds) } ?? ""
         let call = ValkeyCall(
             script: ValkeyScripts.stamp, keys: [key],
             arguments: [change.rawValue, expiry].map { ByteBuffer(string: $0) })
@@ -60,9 +60,7 @@ extension ValkeyStorage {
         } catch {
             // A full server still removes: records without a stamp are gone.
             guard error.code == .outOfMemory else { throw cacheError(error) }
-            _ = try await ask { () throws(ValkeyError) in
-                try await wire.write([ValkeyWrite(key: key, value: nil)])
-            }
+            try await ask { () throws(ValkeyError) in try await wire.write([ValkeyWrite(key: key, value: nil)]) }
         }
         return change == .erase ? try await sweep(.erase, name: name) : CacheRecordCount()
     }

@@ -131,13 +131,13 @@ extension ValkeyStorage {
                 size += chunk.count
                 guard size >= Self.groupSize else { continue }
                 let group = writes
-                _ = try await ask { () throws(ValkeyError) in try await wire.write(group) }
+                try await ask { () throws(ValkeyError) in try await wire.write(group) }
                 writes = []
                 size = 0
             }
         }
         let last = writes
-        _ = try await ask { () throws(ValkeyError) in try await wire.write(last) }
+        try await ask { () throws(ValkeyError) in try await wire.write(last) }
     }
 }
 

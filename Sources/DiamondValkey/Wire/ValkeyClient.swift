@@ -1,4 +1,5 @@
 #if Valkey
+import Diamond
 package import NIOCore
 
 /// A wire over two connections to one server. One reads entries, and is told their changes. The other transfers chunks,
@@ -88,18 +89,14 @@ package final class ValkeyClient: ValkeyWire {
         }
     }
 
-    package func write(_ writes: [ValkeyWrite]) async throws(ValkeyError) -> [Bool] {
-        if writes.isEmpty { return [] }
-        let replies = try await transfers.send(writes.map(\.command), within: timing.transfer)
-        var results: [Bool] = []
-        for reply in replies {
+    package func write(_ writes: [ValkeyWrite]) async throws(ValkeyError) {
+        if writes.isEmpty { return }
+        for reply in try await transfers.send(writes.map(\.command), within: timing.transfer) {
             switch reply {
-            case .simple, .integer: results.append(true)
-            case .null: results.append(false)
+            case .simple, .integer: break
             default: throw Self.error(reply, command: "SET")
             }
         }
-        return results
     }
 
     package func run(_ calls: [ValkeyCall]) async throws(ValkeyError) -> [RESPValue] {
@@ -163,20 +160,15 @@ extension ValkeyCall {
 extension ValkeyWrite {
     fileprivate var command: RESPCommand {
         guard let value else { return RESPCommand("UNLINK", key) }
-        let count = 2 + (expiry == nil ? 0 : 2) + (isOnlyIfAbsent ? 1 : 0)
-        var command = RESPCommand("SET", argumentCount: count, capacity: 128 + value.readableBytes)
+        var command = RESPCommand(
+            "SET", argumentCount: expiry == nil ? 2 : 4, capacity: 128 + value.readableBytes)
         command.add(key)
         command.add(value)
         if let expiry {
             command.add("PX")
-            command.add(String(max(1, expiry.wholeMilliseconds)))
+            command.add(String(max(1, expiry.milliseconds)))
         }
-        if isOnlyIfAbsent { command.add("NX") }
         return command
     }
-}
-
-extension Duration {
-    var wholeMilliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }
 #endif

@@ -21,9 +21,7 @@ package protocol ValkeyWire: Sendable {
     func fields(of keys: [String], isTracked: Bool) async throws(ValkeyError) -> [[ValkeyField]]
 
     /// Writes and removes strings (`SET`, `UNLINK`).
-    ///
-    /// - Returns: whether each was written: `false` if it had to be absent and was not.
-    func write(_ writes: [ValkeyWrite]) async throws(ValkeyError) -> [Bool]
+    func write(_ writes: [ValkeyWrite]) async throws(ValkeyError)
 
     /// Runs scripts in Lua, each atomically, and tracks the first key of each, unless the call says otherwise. A change
     /// by the script itself is not reported to this process.
@@ -54,8 +52,6 @@ package struct ValkeyWrite: Sendable {
     let value: ByteBuffer?
     /// The time after which the server removes the key; `nil` for none.
     var expiry: Duration?
-    /// Whether the key has to be absent.
-    var isOnlyIfAbsent = false
 }
 
 /// A call of a script in Lua.

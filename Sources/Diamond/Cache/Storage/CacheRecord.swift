@@ -113,7 +113,7 @@ extension CacheRecord {
 
     /// The position of the newest change that the process knew when the request was sent; `nil` if no later change
     /// makes the response stale.
-    public var knownPosition: Int64? { entry.knownChange }
+    public var knownPosition: ChangePosition? { entry.knownChange }
 
     /// The hash of its URL in ``ChangedNames/urls``.
     package var urlHash: Int64 { sealedURLHash ?? CacheTable.hash(of: entry.url.withoutQuery) }
@@ -132,6 +132,9 @@ extension CacheRecord {
 
     /// The checksums of the chunks: records with the same one have the same body.
     public var bodyID: Data { body.checksums.column }
+
+    /// XXH3 of ``bodyID``.
+    package var bodyHash: UInt64 { bodyID.withUnsafeBytes { XXH3.hash($0) } }
 
     /// The other values of the record, which mean nothing to a storage.
     public var head: Data { CacheHead.data(of: self) }
