@@ -34,8 +34,8 @@ struct ForkedChild {
             if case .cacheFailed = event { failures.withLock { $0 += 1 } }
         }
         cache = try Cache(
-            Store(directory: URL(filePath: directory)), activity: activity, uptime: { uptime.withLock { $0 } },
-            writeDelay: .seconds(3600))
+            Store(directory: URL(filePath: directory)), activity: activity,
+            timing: CacheTiming(uptime: { uptime.withLock { $0 } }, writeDelay: .seconds(3600)))
         entry = try HammerSample(number: 1).entry(version: 1)
         cache.store(entry)
     }

@@ -103,7 +103,7 @@ import Testing
 
     private func count(_ body: (inout CacheCounts) -> Void, daysAgo: Int64) async throws {
         let now = begin - daysAgo * 86_400_000
-        let cache = try Cache(cachectl.temporary.store, now: { now })
+        let cache = try Cache(cachectl.temporary.store, timing: CacheTiming(now: { now }))
         var counts = CacheCounts(hour: now.hour)
         body(&counts)
         let written = counts

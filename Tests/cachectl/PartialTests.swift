@@ -14,7 +14,7 @@ import Testing
         let now = WallTime.now
         try await cachectl.store([StoredEntry(url: "https://h/whole")])
         for (name, age, flags) in [("kept", 0, StoredResponse.Flags.hasValidator), ("left", 3_700_000, [])] {
-            let cache = try Cache(cachectl.temporary.store, now: { now - Int64(age) })
+            let cache = try Cache(cachectl.temporary.store, timing: CacheTiming(now: { now - Int64(age) }))
             let entry = StoredEntry(url: "https://h/\(name)", flags: flags)
             let writer = try cache.bodyWriter(for: entry.cacheEntry(storedAt: now, cache.rules))
             try await writer.append(Data(count: 2 << 20))

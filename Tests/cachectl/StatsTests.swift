@@ -62,7 +62,7 @@ import Testing
 
     @Test func `prints the hit ratio of each hour`() async throws {
         let now = WallTime.now
-        let cache = try Cache(cachectl.temporary.store, now: { now })
+        let cache = try Cache(cachectl.temporary.store, timing: CacheTiming(now: { now }))
         cache.writer.count(in: now.hour) {
             $0.hits += 3; $0.misses += 1
         }

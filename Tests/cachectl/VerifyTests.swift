@@ -200,7 +200,7 @@ import Testing
         try await fill()
         let uptime = Guarded(Uptime(rawValue: 0))
         let cache = try Cache(
-            cachectl.temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+            cachectl.temporary.store, memoryCapacity: 1 << 20, timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         let listing = try #require(try cache.list(limit: 3).first { $0.url.hasSuffix("small") })
         let form = Array(try #require(try cache.canonicalForm(of: listing.key)).utf8)
         #expect(cache.find(listing.key, request: form) != nil)

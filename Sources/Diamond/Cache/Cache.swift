@@ -43,9 +43,6 @@ public final class Cache: Sendable {
     ///   - seal: the seal of the files; `nil` stores them in clear.
     ///   - compresses: whether bodies of text are compressed, in builds with the trait `Compression`.
     ///   - create: whether a missing directory or file is created, and a damaged file replaced.
-    ///   - now: returns the current time.
-    ///   - uptime: returns the current time of the clock of the polls for changes.
-    ///   - writeDelay: the longest time that a new entry waits for others, to share a transaction with them.
     /// - Throws: ``CacheError``, whose message names the remedy.
     package convenience init(
         _ store: Store,
@@ -55,40 +52,33 @@ public final class Cache: Sendable {
         memoryCapacity: Int = defaultMemoryCapacity,
         diskCapacity: Int64 = defaultDiskCapacity,
         create: Bool = true,
-        now: @escaping @Sendable () -> WallTime = { .now },
-        uptime: @escaping @Sendable () -> Uptime = { .now },
-        writeDelay: Duration = .milliseconds(10)
+        timing: CacheTiming = CacheTiming()
     ) throws(CacheError) {
         let file = try CacheFile(store, seal: seal, compresses: compresses, recreates: create, activity: activity)
         if create { Reserve(of: store).make(for: diskCapacity) }
-        let eviction = Eviction(file: file, capacity: diskCapacity, now: now)
+        let eviction = Eviction(file: file, capacity: diskCapacity, now: timing.now)
         try self.init(
             over: SQLiteCacheStorage(file: file, eviction: eviction), activity: activity,
-            memoryCapacity: memoryCapacity, now: now, uptime: uptime, writeDelay: writeDelay)
+            memoryCapacity: memoryCapacity, timing: timing)
         if create { completeSignOut() }
     }
 
     /// Opens a cache on a server, behind a circuit.
     ///
-    /// - Parameters:
-    ///   - clock: the clock of the longest waits.
-    ///   - draw: returns a random number from 0 up to 1, for the circuit.
+    /// - Parameter draw: returns a random number from 0 up to 1, for the circuit.
     package convenience init(
         onServer storage: any CacheStorage,
         seal: (any CacheSeal)?,
         compresses: Bool = false,
         activity: Activity = Activity(),
         memoryCapacity: Int = defaultMemoryCapacity,
-        clock: any Clock<Duration> = ContinuousClock(),
         draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-        now: @escaping @Sendable () -> WallTime = { .now },
-        uptime: @escaping @Sendable () -> Uptime = { .now }
+        timing: CacheTiming = CacheTiming()
     ) throws(CacheError) {
         let remote = RemoteCacheStorage(
-            storage, seal: seal, compresses: compresses, activity: activity, clock: clock,
+            storage, seal: seal, compresses: compresses, activity: activity, clock: timing.clock,
             circuit: StorageCircuit(draw: draw))
-        try self.init(
-            over: remote, activity: activity, memoryCapacity: memoryCapacity, now: now, uptime: uptime)
+        try self.init(over: remote, activity: activity, memoryCapacity: memoryCapacity, timing: timing)
     }
 
     /// Opens a cache over a storage.
@@ -96,25 +86,26 @@ public final class Cache: Sendable {
         over storage: any DirectCacheStorage,
         activity: Activity,
         memoryCapacity: Int,
-        now: @escaping @Sendable () -> WallTime,
-        uptime: @escaping @Sendable () -> Uptime = { .now },
-        writeDelay: Duration = .milliseconds(10)
+        timing: CacheTiming
     ) throws(CacheError) {
         let memory = MemoryTier(capacity: memoryCapacity)
         let loadedEntries = storage is SQLiteCacheStorage ? nil : LoadedEntries()
         rules = KeyRules(secret: SymmetricKey(data: storage.secret))
-        writer = CacheWriter(storage: storage, activity: activity, now: now, writeDelay: writeDelay) { key in
+        writer = CacheWriter(
+            storage: storage, activity: activity, now: timing.now, writeDelay: timing.writeDelay
+        ) { key in
             loadedEntries?.remove(key)
             memory.remove(key)
         }
-        crossProcessChanges = try CrossProcessChanges(storage: storage, invalidations: invalidations, uptime: uptime)
+        crossProcessChanges = try CrossProcessChanges(
+            storage: storage, invalidations: invalidations, uptime: timing.uptime)
         pressure = MemoryPressure(memory)
         self.storage = storage
         sqlite = storage as? SQLiteCacheStorage
         loaded = loadedEntries
         self.memory = memory
         self.activity = activity
-        self.now = now
+        now = timing.now
     }
 
     deinit { sqlite?.file.abandon() }

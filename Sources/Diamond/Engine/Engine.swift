@@ -74,8 +74,8 @@ public final class Engine: Sendable {
             if let open = configuration.cache.open {
                 let cache = try Cache(
                     onServer: open(), seal: configuration.seal, compresses: configuration.isCompressing,
-                    activity: activity, memoryCapacity: configuration.memoryCapacity, clock: configuration.clock,
-                    draw: configuration.draw, now: { WallTime(now()) })
+                    activity: activity, memoryCapacity: configuration.memoryCapacity, draw: configuration.draw,
+                    timing: CacheTiming(now: { WallTime(now()) }, clock: configuration.clock))
                 return (cache, nil)
             }
             guard let store = configuration.store else { return (nil, nil) }
@@ -86,7 +86,7 @@ public final class Engine: Sendable {
                 activity: activity,
                 memoryCapacity: configuration.memoryCapacity,
                 diskCapacity: configuration.diskCapacity,
-                now: { WallTime(now()) }
+                timing: CacheTiming(now: { WallTime(now()) })
             )
             return (cache, nil)
         } catch {

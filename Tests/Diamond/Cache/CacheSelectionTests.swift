@@ -190,7 +190,8 @@ import Testing
     @Test func `another process's memory follows a purge within a tenth of a second`() async throws {
         let uptime = Guarded(Uptime(rawValue: 0))
         let (first, entries) = try await filled()
-        let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        let second = try Cache(
+            temporary.store, memoryCapacity: 1 << 20, timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         for entry in entries { #expect(second.find(entry.key, request: entry.request) == entry.stored) }
         try await first.purge(.key(entries[0].key))
         try await first.invalidate(.identity("anna"))
@@ -270,7 +271,8 @@ import Testing
         let uptime = Guarded(Uptime(rawValue: 0))
         let first = try Cache(temporary.store, seal: seals.0, memoryCapacity: 1 << 20)
         let second = try Cache(
-            temporary.store, seal: seals.1, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+            temporary.store, seal: seals.1, memoryCapacity: 1 << 20,
+            timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         return (first, second, uptime)
     }
 
@@ -345,8 +347,8 @@ import Testing
         let before = try cache.file.read(CacheTable.newestChange)
         try await cache.invalidate(.key(entries[0].key))
         try await cache.purge(.url(entries[1].url))
-        let (names, _) = try cache.file.read { (connection) throws(SQLiteError) in
-            try CacheTable.changes(after: before, on: connection)
+        let names = try cache.file.read { (connection) throws(SQLiteError) in
+            try CacheTable.changes(after: before, on: connection).names
         }
         let hash = cache.storage.coding.urlHash(of: entries[1].url)
         #expect(names == ChangedNames(keys: [entries[0].key.prefix], urls: [hash]))
@@ -365,7 +367,8 @@ import Testing
     @Test(arguments: Removal.allCases)
     func `a removal acts on the file that has replaced the open file`(removal: Removal) async throws {
         let uptime = Guarded(Uptime(rawValue: 0))
-        let running = try Cache(temporary.store, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
+        let running = try Cache(
+            temporary.store, memoryCapacity: 0, timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         try FileManager.default.removeItem(at: temporary.directory)
         let other = try Cache(temporary.store, memoryCapacity: 0)
         let entry = try CacheEntry.stub("http://h/a", identity: "anna")
@@ -404,7 +407,7 @@ import Testing
 
     @Test func `hits are counted by the hour, with the bytes and the time that they saved`() async throws {
         let clock = ManualClock()
-        let cache = try Cache(temporary.store, now: { clock.wallTime })
+        let cache = try Cache(temporary.store, timing: CacheTiming(now: { clock.wallTime }))
         let entry = try CacheEntry.stub("a", size: 1000)
         cache.store(entry)
         cache.count(.cache, of: entry.stored, under: entry.key)
@@ -434,7 +437,7 @@ import Testing
 
     @Test func `hourly counts survive any jump of the clock`() async throws {
         let clock = ManualClock()
-        let cache = try Cache(temporary.store, now: { clock.wallTime })
+        let cache = try Cache(temporary.store, timing: CacheTiming(now: { clock.wallTime }))
         let century = 36_525.0 * 86_400
         for jump in [0, 3600, century, 3600, 3600 - century] {
             clock.advance(by: jump)
@@ -460,7 +463,7 @@ import Testing
 
     @Test func `hourly counts at their maximum do not prevent a write`() async throws {
         let clock = ManualClock()
-        let cache = try Cache(temporary.store, memoryCapacity: 0, now: { clock.wallTime })
+        let cache = try Cache(temporary.store, memoryCapacity: 0, timing: CacheTiming(now: { clock.wallTime }))
         let entry = try CacheEntry.stub("a")
         cache.countMiss()
         await cache.flush()

@@ -23,7 +23,8 @@ import Testing
 
     @Test(arguments: [0, 1 << 20])
     func `knows whether a response is in memory without reading its file`(memory: Int) async throws {
-        let cache = try Cache(temporary.store, memoryCapacity: memory, writeDelay: .seconds(86_400))
+        let cache = try Cache(
+            temporary.store, memoryCapacity: memory, timing: CacheTiming(writeDelay: .seconds(86_400)))
         let entry = try entry("a")
         #expect(cache.peek(entry.key, request: entry.request) == nil)
         cache.store(entry)
@@ -237,8 +238,8 @@ import Testing
     private func caches(sealed: Bool, memory: Int) throws -> [Cache] {
         try (0..<2).map { _ in
             try Cache(
-                temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { .min },
-                writeDelay: .seconds(3600))
+                temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: memory,
+                timing: CacheTiming(uptime: { .min }, writeDelay: .seconds(3600)))
         }
     }
 
@@ -343,7 +344,7 @@ import Testing
     @Test(arguments: [0, 2]) func `counts of a change that cannot be written are written with the next`(
         good: Int
     ) async throws {
-        let cache = try Cache(temporary.store, memoryCapacity: 0, writeDelay: .seconds(86_400))
+        let cache = try Cache(temporary.store, memoryCapacity: 0, timing: CacheTiming(writeDelay: .seconds(86_400)))
         try cache.setRecording(true)
         let used = try entry("used")
         cache.store(used)
@@ -473,7 +474,7 @@ import Testing
         for number in 0..<20 { cache.store(try entry("\(number)")) }
         await cache.flush()
         let steps = try temporary.scanned { (connection) throws(SQLiteError) in
-            #expect(try CacheTable.changes(after: 0, on: connection).newest == 0)
+            #expect(try CacheTable.changes(after: .start, on: connection).position == .start)
             #expect(try !CacheTable.arePartials(on: connection))
             #expect(try CacheTable.partialCount(on: connection) == 0)
         }

@@ -14,8 +14,8 @@ import Testing
     /// flushed.
     private func open(memory: Int = 0, isSealed: Bool = false) throws -> Cache {
         try Cache(
-            temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { .min },
-            writeDelay: .seconds(3600))
+            temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: memory,
+            timing: CacheTiming(uptime: { .min }, writeDelay: .seconds(3600)))
     }
 
     private func isStale(_ stored: StoredResponse?) throws -> Bool { try #require(stored).flags.contains(.invalidated) }

@@ -90,11 +90,12 @@ import Testing
 
     private func use(_ store: Store) async throws {
         _ = CacheDiagnosis(of: store).problems
-        let cache = try Cache(store, memoryCapacity: 0, now: { StoreFixture.now })
+        let cache = try Cache(store, memoryCapacity: 0, timing: CacheTiming(now: { StoreFixture.now }))
         for entry in try StoreFixture.clear() { _ = try? cache.findOnDisk(entry.key, request: entry.request) }
         _ = (try? cache.totals(), try? cache.statistics(), try? cache.count(.all, onlyValid: true))
         _ = (try? cache.downloads(), try? cache.file.read(CacheTable.accesses).accesses)
-        _ = try? cache.file.read { (connection) throws(SQLiteError) in try CacheTable.changes(after: 0, on: connection)
+        _ = try? cache.file.read { (connection) throws(SQLiteError) in
+            try CacheTable.changes(after: .start, on: connection)
         }
         for entry in try StoreFixture.clear() { cache.store(entry) }
         await cache.flush()

@@ -83,7 +83,8 @@ import Testing
         let observation = activity.observe { event in
             if case .cacheFailed = event { failures.withLock { $0 += 1 } }
         }
-        let cache = try Cache(hasty, activity: activity, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
+        let cache = try Cache(
+            hasty, activity: activity, memoryCapacity: 0, timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         let entry = try CacheEntry.stub("a")
         cache.store(entry)
         await cache.flush()

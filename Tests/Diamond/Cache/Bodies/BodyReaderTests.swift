@@ -146,7 +146,8 @@ import Testing
         // Nothing is written before the test flushes.
         let cache = try Cache(
             store.temporary.store, seal: isSealed ? AESGCMSeal.first : nil,
-            memoryCapacity: state == "in memory" ? 64 << 20 : 0, uptime: { .min }, writeDelay: .seconds(600))
+            memoryCapacity: state == "in memory" ? 64 << 20 : 0,
+            timing: CacheTiming(uptime: { .min }, writeDelay: .seconds(600)))
         let entry = try CacheEntry.stub("a", body: body)
         cache.store(entry)
         if state == "on disk" { await cache.flush() }

@@ -20,7 +20,7 @@ struct BodyStore {
         let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil
         return try Cache(
             temporary.store, seal: seal, activity: events.activity, memoryCapacity: memory, diskCapacity: capacity,
-            now: { now }, uptime: uptime)
+            timing: CacheTiming(now: { now }, uptime: uptime))
     }
 }
 

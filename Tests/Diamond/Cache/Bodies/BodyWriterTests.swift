@@ -53,7 +53,8 @@ import Testing
     @Test func `a writer of a body removes the replaced entry from other processes' memory`() async throws {
         let store = BodyStore()
         let uptime = Guarded(Uptime(rawValue: 0))
-        let other = try Cache(store.temporary.store, memoryCapacity: 8 << 20, uptime: { uptime.withLock { $0 } })
+        let other = try Cache(
+            store.temporary.store, memoryCapacity: 8 << 20, timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         let (old, new) = (try CacheEntry.stub("a", size: 10), try CacheEntry.stub("a", body: .noise(2 << 20)))
         other.store(old)
         await other.flush()

@@ -13,7 +13,7 @@ import Testing
     private let clock = ManualClock()
 
     private func open() throws -> Cache {
-        try Cache(temporary.store, activity: events.activity, now: { [clock] in clock.wallTime })
+        try Cache(temporary.store, activity: events.activity, timing: CacheTiming(now: { [clock] in clock.wallTime }))
     }
 
     /// A download with a part file of ten bytes.
@@ -25,10 +25,10 @@ import Testing
         let part = PartFile.name(isKept: true)
         _ = try folder.file(part, Data("0123456789".utf8))
         return KeptDownload(
-            key: form.key, request: form.bytes, url: url, method: "GET", identity: identity, status: 200,
-            headerBlock: Data("ETag: \"a\"\nContent-Length: 20\n".utf8), receivedAt: clock.wallTime,
-            target: folder.url.appending(path: "cities.zip").path, part: part, size: 10,
-            writtenAt: clock.wallTime)
+            CacheEntry(
+                key: form.key, request: form.bytes, url: url, method: "GET", identity: identity,
+                stored: .head("ETag: \"a\"\nContent-Length: 20\n", at: clock.wallTime)),
+            part: part, for: folder.url.appending(path: "cities.zip").path, size: 10, writtenAt: clock.wallTime)
     }
 
     private func found(_ download: KeptDownload, in cache: Cache) throws -> [KeptDownload] {

@@ -16,7 +16,7 @@ import Testing
 
     private func open(_ capacity: Int64 = Cache.defaultDiskCapacity) throws -> Cache {
         let clock = clock
-        let cache = try Cache(temporary.store, diskCapacity: capacity, now: { clock.wallTime })
+        let cache = try Cache(temporary.store, diskCapacity: capacity, timing: CacheTiming(now: { clock.wallTime }))
         try cache.setRecording(true)
         return cache
     }

@@ -164,7 +164,8 @@ import Testing
 
     @Test func `a file removed under a running process is created again`() async throws {
         let uptime = Guarded(Uptime(rawValue: 0))
-        let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        let cache = try Cache(
+            temporary.store, memoryCapacity: 1 << 20, timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         let entry = try entry("a")
         cache.store(entry)
         await cache.flush()
@@ -178,7 +179,7 @@ import Testing
     }
 
     @Test func `a file removed after its cache was released is not created again by pending changes`() async throws {
-        var cache: Cache? = try Cache(temporary.store, writeDelay: .seconds(60))
+        var cache: Cache? = try Cache(temporary.store, timing: CacheTiming(writeDelay: .seconds(60)))
         let writer = try #require(cache?.writer)
         cache?.store(try entry("a"))
         cache = nil

@@ -47,7 +47,7 @@ enum StoreFixture {
     /// Writes a store with all entries, three recorded uses of the first, and a miss.
     static func write(to store: Store) async throws {
         let clear = try clear()
-        let cache = try Cache(store, memoryCapacity: 0, now: { now })
+        let cache = try Cache(store, memoryCapacity: 0, timing: CacheTiming(now: { now }))
         try cache.setRecording(true)
         for entry in clear { cache.store(entry) }
         await cache.flush()
@@ -56,7 +56,7 @@ enum StoreFixture {
         _ = try cache.findOnDisk(clear[1].key, request: clear[1].request)
         try await cache.pin(clear[4].key)
         try await cache.invalidate(.key(clear[5].key))
-        let sealing = try Cache(store, seal: AESGCMSeal.first, memoryCapacity: 0, now: { now })
+        let sealing = try Cache(store, seal: AESGCMSeal.first, memoryCapacity: 0, timing: CacheTiming(now: { now }))
         for entry in try sealed() { sealing.store(entry) }
         await sealing.flush()
         // Into one file, without the log.

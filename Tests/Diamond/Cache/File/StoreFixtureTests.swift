@@ -33,7 +33,8 @@ import Testing
         version: String
     ) throws {
         try StoreFixture.open(version: version, in: temporary.store)
-        let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, now: { StoreFixture.now })
+        let cache = try Cache(
+            temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, timing: CacheTiming(now: { StoreFixture.now }))
         #expect(try cache.count(.tag("a")) == 2 && cache.count(.tag("b")) == 2)
         #expect(try cache.count(.identity("anna")) == 2)
         #expect(try cache.count(.host("sealed.example")) == 2 && cache.count(.host("api.example.org")) == 3)

@@ -1,3 +1,4 @@
+import Crypto
 import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
@@ -388,7 +389,8 @@ import Testing
     @Test func `a sealed store whose file was removed begins again with the same secret, sealed`() async throws {
         let uptime = Guarded(Uptime(rawValue: 0))
         let cache = try Cache(
-            temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
+            temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0,
+            timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
         }

@@ -105,7 +105,8 @@ import Testing
         let uptime = Guarded(Uptime(rawValue: 0))
         let first = try Cache(onServer: server.open(), seal: nil)
         let second = try Cache(
-            onServer: server.open(), seal: nil, memoryCapacity: 0, clock: clock, uptime: { uptime.withLock { $0 } })
+            onServer: server.open(), seal: nil, memoryCapacity: 0,
+            timing: CacheTiming(uptime: { uptime.withLock { $0 } }, clock: clock))
         let entry = try CacheEntry.stub("http://h/a")
         // The second time it replaces an entry, which is announced.
         for _ in 0..<2 {

@@ -11,7 +11,7 @@ import Testing
     let temporary = TemporaryStore()
 
     private func open(_ writeDelay: Duration = .seconds(86_400)) throws -> Cache {
-        try Cache(temporary.store, writeDelay: writeDelay)
+        try Cache(temporary.store, timing: CacheTiming(writeDelay: writeDelay))
     }
 
     @Test func `are found by lookups, and are written at once by a flush`() async throws {

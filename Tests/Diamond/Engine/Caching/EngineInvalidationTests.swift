@@ -297,7 +297,7 @@ import Testing
     ) async throws {
         let uptime = Guarded(Uptime(rawValue: 0))
         let caches = try [temporary.store, temporary.store].map {
-            try Cache($0, seal: seal, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+            try Cache($0, seal: seal, memoryCapacity: 1 << 20, timing: CacheTiming(uptime: { uptime.withLock { $0 } }))
         }
         let entry = try CacheEntry.stub("http://h/x?t=5")
         caches[0].store(entry)

@@ -92,7 +92,7 @@ private enum MemoryHits {
     /// The time of a lookup at whose time a poll is due.
     static func timeAfterPause(in directory: URL) async throws -> Double {
         let clock = Clock()
-        let cache = try Cache(Store(directory: directory), uptime: { clock.next() })
+        let cache = try Cache(Store(directory: directory), timing: CacheTiming(uptime: { clock.next() }))
         let entry = Entries.make(0)
         cache.store(entry)
         await cache.flush()
