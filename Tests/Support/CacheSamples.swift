@@ -32,6 +32,15 @@ extension RequestKey {
     }
 }
 
+extension StoredResponse {
+    /// The head of a response with the status 200, without a lifetime.
+    package static func head(_ block: String, at time: WallTime) -> StoredResponse {
+        StoredResponse(
+            status: 200, headerBlock: Data(block.utf8), body: Data(), storedAt: time, initialAge: 0, lifetime: nil,
+            flags: [])
+    }
+}
+
 extension CacheStorage {
     @discardableResult
     package func store(_ entries: CacheEntry...) async throws -> [RequestKey] {
@@ -43,7 +52,7 @@ extension CacheStorage {
     }
 
     /// Waits until changes are reported, and returns them; `nil` if anything may have changed.
-    package func changed(since position: Int64) async -> ChangedNames? {
+    package func changed(since position: ChangePosition) async -> ChangedNames? {
         await untilTrue {
             let changes = try? changes(since: position)
             return changes?.names?.isEmpty != true

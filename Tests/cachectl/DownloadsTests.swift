@@ -19,9 +19,10 @@ import Testing
         let name = URL(string: url)?.lastPathComponent ?? ""
         return try await cache.record(
             KeptDownload(
-                key: form.key, request: form.bytes, url: url, method: "GET", identity: nil, status: 200,
-                headerBlock: Data("ETag: \"1\"\nContent-Length: 12582912\n".utf8), receivedAt: now,
-                target: folder.url.appending(path: name).path, part: part, size: 5 << 20, writtenAt: now))
+                CacheEntry(
+                    key: form.key, request: form.bytes, url: url, method: "GET",
+                    stored: .head("ETag: \"1\"\nContent-Length: 12582912\n", at: now)),
+                part: part, for: folder.url.appending(path: name).path, size: 5 << 20, writtenAt: now))
     }
 
     private func urls() throws -> [String] { try Cache(cachectl.temporary.store).downloads().map(\.url) }

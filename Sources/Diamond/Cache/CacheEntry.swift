@@ -9,7 +9,7 @@ package struct CacheEntry: Sendable {
     package var url: String
     /// Whether its key leaves out a part of the URL. A change of another URL of the same path then changes this entry,
     /// too.
-    package var isFoundByOthers: Bool
+    package var isFoundByOthers = false
     package var method: String
     /// The identity that it was requested for; `nil` for none.
     package var identity: String?
@@ -20,29 +20,25 @@ package struct CacheEntry: Sendable {
     package var requestKey: RequestKey?
     /// The names of the groups that its server has put it in (``CacheGroups``).
     var groups: Tags = []
-    /// The number of the newest change of the store that this process knew when the request was sent; `nil` if no later
-    /// change of another process makes the response stale.
-    package var knownChange: Int64?
+    /// The position of the newest change of the store that this process knew when the request was sent; `nil` if no
+    /// later change of another process makes the response stale.
+    package var knownChange: ChangePosition?
 
     package init(
         key: RequestKey,
         request: [UInt8],
         url: String,
-        isFoundByOthers: Bool = false,
         method: String,
         identity: String? = nil,
         stored: StoredResponse,
-        tags: Tags = [],
-        requestKey: RequestKey? = nil
+        tags: Tags = []
     ) {
         self.key = key
         self.request = request
         self.url = url
-        self.isFoundByOthers = isFoundByOthers
         self.method = method
         self.identity = identity
         self.stored = stored
         self.tags = tags
-        self.requestKey = requestKey
     }
 }

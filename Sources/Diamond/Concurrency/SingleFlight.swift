@@ -18,6 +18,26 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         case late
     }
 
+    /// The wait of a caller for a value.
+    struct Wait {
+        let waiter: any PriorityWaiter
+        /// The limit for the wait; `nil` for none.
+        let limit: TimeLimit?
+        /// Called with each event of the operation. A late caller first receives the events that it missed.
+        let onEvent: (@Sendable (Event) -> Void)?
+
+        /// - Parameter waiter: the caller. The operation has the highest priority of its callers.
+        init(
+            of waiter: any PriorityWaiter,
+            within limit: TimeLimit? = nil,
+            onEvent: (@Sendable (Event) -> Void)? = nil
+        ) {
+            self.waiter = waiter
+            self.limit = limit
+            self.onEvent = onEvent
+        }
+    }
+
     private struct State {
         /// The flights that callers may join.
         var open: [Key: Flight] = [:]
@@ -32,30 +52,27 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
     /// Canceling the waiting task leaves the flight. So does the end of the caller's time.
     ///
     /// - Parameters:
-    ///   - waiter: the caller. The operation has the highest priority of its callers.
+    ///   - wait: the caller and its wait.
     ///   - position: the ``Flight/startedAt`` of a new flight.
     ///   - isCurrent: whether a running operation may be joined. If not, its existing callers remain.
     ///   - isNeeded: whether to start an operation if none can be joined.
-    ///   - onEvent: called with each event of the operation. A late caller first receives the events that it missed.
     ///   - onJoin: called before the wait.
-    ///   - limit: the limit for the wait; `nil` for none.
     ///   - operation: the operation to start if none can be joined. It starts on the calling thread.
     /// - Returns: The outcome; `nil` if no operation was joined or needed.
     func outcome(
         for key: Key,
-        waiter: any PriorityWaiter,
+        by wait: Wait,
         at position: LogPosition = .start,
         isCurrent: (Flight) -> Bool = { _ in true },
         isNeeded: () -> Bool = { true },
-        onEvent: (@Sendable (Event) -> Void)? = nil,
         onJoin: () -> Void = {},
-        within limit: TimeLimit? = nil,
         operation: @escaping Operation
     ) async -> Outcome? {
+        let waiter = wait.waiter
         let priority = waiter.priority
         let promise = Promise<Outcome>()
         let joined = state.withLock { state -> (flight: Flight, number: Int)? in
-            let joiner = Flight.Joiner(promise: promise, onEvent: onEvent)
+            let joiner = Flight.Joiner(promise: promise, onEvent: wait.onEvent)
             if let known = state.open[key], isCurrent(known), let number = known.add(joiner) { return (known, number) }
             guard isNeeded() else { return nil }
             let flight = Flight(key, of: self, at: position, first: joiner, priority)
@@ -68,7 +85,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         if number == Flight.first { flight.start(operation) } else { flight.replayEvents(number, priority: priority) }
         waiter.follow(since: priority) { flight.raise(to: $0) }
         defer { waiter.onPriorityChange(nil) }
-        return await promise.value(within: limit) { end in
+        return await promise.value(within: wait.limit) { end in
             flight.leave(number)
             promise.fulfill(with: end == .late ? .late : .canceled)
         }

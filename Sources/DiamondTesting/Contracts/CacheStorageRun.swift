@@ -3,6 +3,8 @@ import Foundation
 
 /// A check of ``CacheStorageSuite`` that runs: the instances of two processes, and short forms of their verbs.
 struct CacheStorageRun: ContractRun {
+    /// Retained until the check has ended, because a place may remove its files when it is freed.
+    let place: any CacheStorageSuite.Place
     let storage: any CacheStorage
     /// The instance of another process.
     let other: any CacheStorage
@@ -28,9 +30,11 @@ struct CacheStorageRun: ContractRun {
         let stored = StoredResponse(
             status: 200, headerBlock: Data("Name: \(name)\r\n".utf8), body: body, storedAt: now - age, initialAge: 0,
             lifetime: lifetime, flags: flags, duration: 10)
-        return CacheEntry(
+        var entry = CacheEntry(
             key: try key(name), request: Array("GET \(name)".utf8), url: "https://api.test/\(name)", method: "GET",
-            identity: identity, stored: stored, tags: tags, requestKey: try requestKey.map(key))
+            identity: identity, stored: stored, tags: tags)
+        entry.requestKey = try requestKey.map(key)
+        return entry
     }
 
     // MARK: Verbs
@@ -73,7 +77,7 @@ struct CacheStorageRun: ContractRun {
 
     /// Returns the names that the other process is told of since a position; `nil` if anything may have changed. It
     /// waits up to two seconds for any.
-    func announced(since position: Int64) async throws -> ChangedNames? {
+    func announced(since position: ChangePosition) async throws -> ChangedNames? {
         var last = position
         var all = ChangedNames()
         for _ in 0..<400 {

@@ -57,7 +57,7 @@ public struct CacheStorageSuite: Sendable {
         await check.failure {
             let place = try await makePlace()
             return CacheStorageRun(
-                storage: try await place.open(), other: try await place.open(), now: WallTime(now()))
+                place: place, storage: try await place.open(), other: try await place.open(), now: WallTime(now()))
         }
     }
 

@@ -36,10 +36,10 @@ import Testing
         _ = try folder.file(part, Data("\(Self.anna) file".utf8))
         _ = try await cache.record(
             KeptDownload(
-                key: form.key, request: form.bytes, url: "http://h/\(Self.anna)", method: "GET",
-                identity: Self.anna, status: 200, headerBlock: Data("ETag: \"1\"\n".utf8), receivedAt: 1,
-                target: folder.url.appending(path: "\(Self.anna).zip").path, part: part, size: 10,
-                writtenAt: cache.now()))
+                CacheEntry(
+                    key: form.key, request: form.bytes, url: "http://h/\(Self.anna)", method: "GET",
+                    identity: Self.anna, stored: .head("ETag: \"1\"\n", at: 1)),
+                part: part, for: folder.url.appending(path: "\(Self.anna).zip").path, size: 10, writtenAt: cache.now()))
     }
 
     @Test func `has no byte of the identity in its files`() async throws {

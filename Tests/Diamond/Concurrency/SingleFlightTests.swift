@@ -48,7 +48,7 @@ import Testing
         if hearing { hear = { [heard] event in heard.withLock { $0.append(event) } } }
         return Task { [flights, flight, hear] in
             await flights.outcome(
-                for: "a", waiter: waiter, onEvent: hear, onJoin: { joined.open() },
+                for: "a", by: .init(of: waiter, onEvent: hear), onJoin: { joined.open() },
                 operation: { operation in
                     flight.withLock { $0 = operation }
                     await gate.wait()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `delivers its result even if it ends before its first caller waits`() async {
-        let outcome = await flights.outcome(for: "a", waiter: Waiter()) { _ in 1 }
+        let outcome = await flights.outcome(for: "a", by: .init(of: Waiter())) { _ in 1 }
         guard case .value(1)? = outcome else {
             Issue.record("no value")
             return
@@ -82,14 +82,14 @@ import Testing
     }
 
     @Test func `is joined, but not started, by a caller that needs none`() async {
-        #expect(await flights.outcome(for: "a", waiter: Waiter(), isNeeded: { false }) { _ in 1 } == nil)
+        #expect(await flights.outcome(for: "a", by: .init(of: Waiter()), isNeeded: { false }) { _ in 1 } == nil)
         let (gate, joined) = (Gate(), Gate())
         let first = join(joined: joined, until: gate)
         await joined.wait()
         let joinedToo = Gate()
         let second = Task { [flights] in
             await flights.outcome(
-                for: "a", waiter: Waiter(), isNeeded: { false }, onJoin: { joinedToo.open() }
+                for: "a", by: .init(of: Waiter()), isNeeded: { false }, onJoin: { joinedToo.open() }
             ) { _ in 1 }
         }
         await joinedToo.wait()
@@ -127,7 +127,8 @@ import Testing
         let first = join(joined: joined, until: gate)
         await joined.wait()
         let second = Task { [flights] in
-            await flights.outcome(for: "a", waiter: Waiter(), within: TimeLimit(.seconds(1), by: clock)) { _ in 1 }
+            await flights.outcome(for: "a", by: .init(of: Waiter(), within: TimeLimit(.seconds(1), by: clock))) { _ in 1
+            }
         }
         await untilTrue { clock.sleeping.count == 1 }
         clock.advance(by: .seconds(1))
@@ -210,7 +211,7 @@ import Testing
         let operations = Guarded<[String: Flights.Flight]>([:])
         let tasks = zip(["a", "b"], gates).map { key, gate in
             Task { [flights] in
-                await flights.outcome(for: key, waiter: Waiter()) { flight in
+                await flights.outcome(for: key, by: .init(of: Waiter())) { flight in
                     operations.withLock { $0[key] = flight }
                     await gate.wait()
                     return Task.isCancelled ? -1 : 7

@@ -236,10 +236,13 @@ import Testing
                     seal FROM download
                 """)
             guard try row.step(), let key = RequestKey(stored: row.data(0)) else { return }
+            let head = StoredResponse(
+                status: Int(row.int64(4)), headerBlock: row.data(5), body: Data(), storedAt: row.time(6),
+                initialAge: 0, lifetime: nil, flags: [])
+            let entry = CacheEntry(
+                key: key, request: [], url: row.text(1), method: row.text(2), identity: row.text(3), stored: head)
             var download = KeptDownload(
-                key: key, request: [], url: row.text(1), method: row.text(2), identity: row.text(3),
-                status: Int(row.int64(4)), headerBlock: row.data(5), receivedAt: row.time(6), target: row.text(7),
-                part: row.text(8), size: Int(row.int64(9)), writtenAt: row.time(10))
+                entry, part: row.text(8), for: row.text(7), size: Int(row.int64(9)), writtenAt: row.time(10))
             download.digest = row.data(11)
             download.keyID = row.text(12)
             try connection.execute("UPDATE download SET checksum = \(download.checksum)")

@@ -31,10 +31,17 @@ struct BodyOutline: Sendable {
 extension BodyOutline {
     /// Creates the outline of a row that is being written. The sizes of its chunks are unknown.
     init(_ row: PartialRow) {
-        self.init(
-            id: row.id, key: row.entry.key, isPartial: true, request: Data(row.entry.request),
-            stored: row.entry.stored, keyID: row.seal, isCompressed: row.isCompressed,
-            checksums: BodyChecksums.each(in: row.checksums.column) ?? [], sizes: [], digest: row.checksums.column,
-            checksum: row.checksum, isVisited: true)
+        id = row.id
+        key = row.entry.key
+        isPartial = true
+        request = Data(row.entry.request)
+        stored = row.entry.stored
+        keyID = row.seal
+        isCompressed = row.isCompressed
+        checksums = BodyChecksums.each(in: row.checksums.column) ?? []
+        sizes = []
+        digest = row.checksums.column
+        checksum = row.checksum
+        isVisited = true
     }
 }

@@ -34,24 +34,14 @@ package struct KeptDownload: Sendable {
 
     /// - Parameter entry: the entry of the response, if the cache stored it.
     init(_ entry: CacheEntry, part: String, for target: String, size: Int, writtenAt: WallTime) {
-        self.init(
-            key: entry.key, request: entry.request, url: entry.url, method: entry.method, identity: entry.identity,
-            status: entry.stored.status, headerBlock: entry.stored.headerBlock, receivedAt: entry.stored.storedAt,
-            target: target, part: part, size: size, writtenAt: writtenAt)
-    }
-
-    init(
-        key: RequestKey, request: [UInt8], url: String, method: String, identity: String?, status: Int,
-        headerBlock: Data, receivedAt: WallTime, target: String, part: String, size: Int, writtenAt: WallTime
-    ) {
-        self.key = key
-        self.request = request
-        self.url = url
-        self.method = method
-        self.identity = identity
-        self.status = status
-        self.headerBlock = headerBlock
-        self.receivedAt = receivedAt
+        key = entry.key
+        request = entry.request
+        url = entry.url
+        method = entry.method
+        identity = entry.identity
+        status = entry.stored.status
+        headerBlock = entry.stored.headerBlock
+        receivedAt = entry.stored.storedAt
         self.target = target
         self.part = part
         self.size = size

@@ -56,10 +56,11 @@ struct CacheHead {
             status: Int(numbers[1]), headerBlock: blobs[3], body: Data(), storedAt: WallTime(rawValue: numbers[2]),
             initialAge: numbers[3], lifetime: numbers[4] < 0 ? nil : numbers[4],
             flags: .init(rawValue: numbers[5]).subtracting(CacheRecord.marks), duration: numbers[6])
-        entry = CacheEntry(
+        var entry = CacheEntry(
             key: key, request: Array(blobs[2]), url: texts[0], method: texts[1],
-            identity: texts[3].isEmpty ? nil : String(texts[3].dropFirst()), stored: stored,
-            requestKey: RequestKey(stored: blobs[1]))
+            identity: texts[3].isEmpty ? nil : String(texts[3].dropFirst()), stored: stored)
+        entry.requestKey = RequestKey(stored: blobs[1])
+        self.entry = entry
         seal = texts[2].isEmpty ? nil : String(texts[2].dropFirst())
         names = Array(texts[4...])
         bodySize = numbers[7]

@@ -153,13 +153,14 @@ extension CacheTable.DownloadRow {
         guard let key = RequestKey(stored: row.data(Column.key)), key.prefix == row.int64(Column.keyPrefix),
             (100...999).contains(row.int64(Column.status)), numbers.allSatisfy(CacheTable.times.contains)
         else { return }
-        var known = KeptDownload(
+        let head = StoredResponse(
+            status: Int(row.int64(Column.status)), headerBlock: row.data(Column.headers), body: Data(),
+            storedAt: row.time(Column.receivedAt), initialAge: 0, lifetime: nil, flags: [])
+        let entry = CacheEntry(
             key: key, request: Array(row.data(Column.request)), url: row.text(Column.url),
-            method: row.text(Column.method),
-            identity: row.optionalText(Column.identity), status: Int(row.int64(Column.status)),
-            headerBlock: row.data(Column.headers),
-            receivedAt: row.time(Column.receivedAt), target: target, part: part, size: Int(row.int64(Column.size)),
-            writtenAt: row.time(Column.writtenAt))
+            method: row.text(Column.method), identity: row.optionalText(Column.identity), stored: head)
+        var known = KeptDownload(
+            entry, part: part, for: target, size: Int(row.int64(Column.size)), writtenAt: row.time(Column.writtenAt))
         known.id = id
         known.digest = row.data(Column.digest)
         known.keyID = row.optionalText(Column.seal)

@@ -6,19 +6,19 @@ import Foundation
 struct OutlineRow {
     private typealias Column = CacheTable.Column
 
-    private let id: Int64
-    private let isPartial: Bool
-    private let request: Data
+    fileprivate let id: Int64
+    fileprivate let isPartial: Bool
+    fileprivate let request: Data
     /// The response without its body; `nil` if the row has invalid values.
-    private let stored: StoredResponse?
-    private let bodySize: Int64
-    private let digest: Data
-    private let checksum: Int64
-    private let isVisited: Bool
-    private let seal: String?
+    fileprivate let stored: StoredResponse?
+    fileprivate let bodySize: Int64
+    fileprivate let digest: Data
+    fileprivate let checksum: Int64
+    fileprivate let isVisited: Bool
+    fileprivate let seal: String?
     /// The digests of the chunks of an old entry.
     private var digests: [Data] = []
-    private var sizes: [Int] = []
+    fileprivate private(set) var sizes: [Int] = []
     private var isInOrder = true
 
     /// - Parameter isPartial: whether the row's column says that the entry is partial.
@@ -66,11 +66,7 @@ struct OutlineRow {
         guard own == checksum, let checksums, checksums.count == sizes.count else {
             return .other(.damaged(reason: "its row's checksum is wrong"))
         }
-        let outline = BodyOutline(
-            id: id, key: key, isPartial: isPartial, request: request, stored: stored, keyID: seal,
-            isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest,
-            checksum: checksum, isVisited: isVisited)
-        return outline.opened(for: form, with: sealing).readable
+        return BodyOutline(self, of: key, head: stored, checksums: checksums).opened(for: form, with: sealing).readable
     }
 }
 
@@ -85,6 +81,22 @@ extension OutlineRow {
 }
 
 extension BodyOutline {
+    /// Creates the outline of verified rows.
+    fileprivate init(_ row: OutlineRow, of key: RequestKey, head stored: StoredResponse, checksums: [Data]) {
+        self.key = key
+        self.stored = stored
+        self.checksums = checksums
+        id = row.id
+        isPartial = row.isPartial
+        request = row.request
+        keyID = row.seal
+        isCompressed = stored.flags.contains(.compressed)
+        sizes = row.sizes
+        digest = row.digest
+        checksum = row.checksum
+        isVisited = row.isVisited
+    }
+
     fileprivate func opened(for form: [UInt8], with sealing: Sealing?) -> OutlineRow.Verification {
         guard let keyID else {
             if sealing != nil { return .other(.locked(.inClear)) }

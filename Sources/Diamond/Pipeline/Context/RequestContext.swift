@@ -154,13 +154,13 @@ final class RequestContext: Sendable {
             key: identity.key,
             request: identity.canonicalForm,
             url: identity.entryURL,
-            isFoundByOthers: identity.isFoundByOthers,
             method: wire.method == .head ? "GET" : wire.method.rawValue,
             identity: wire.identity,
             stored: stored,
-            tags: resolved.tags,
-            requestKey: identity.requestKey
+            tags: resolved.tags
         )
+        entry.isFoundByOthers = identity.isFoundByOthers
+        entry.requestKey = identity.requestKey
         entry.groups = CacheGroups.names(of: stored.headers, origin: permitScope.origin)
         return entry
     }

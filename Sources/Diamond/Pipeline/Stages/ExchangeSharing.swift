@@ -109,13 +109,11 @@ final class ExchangeSharing: Sendable {
     ) async -> ExchangeOutcome {
         let outcome = await exchanges.outcome(
             for: key,
-            waiter: plan.context.caller,
+            by: .init(of: plan.context.caller, within: time?.limit, onEvent: onEvent),
             at: invalidations.position,
             isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
-            onEvent: onEvent,
             onJoin: whenJoined,
-            within: time?.limit,
             operation: exchange)
         switch outcome {
         case .value(let outcome): return outcome

@@ -58,14 +58,15 @@ final class ResponseStore: Sendable {
 
     /// - Parameter response: the header fields of a response with a body, whose coding the client may not accept.
     func rules(for context: RequestContext, adapted: Set<String>, coding response: HTTPFields = [:]) -> StoreRules {
-        StoreRules(
-            kind: kind, targets: lookup.targets,
-            isAuthorized: context.wire.isAuthorized || adapted.contains("authorization"),
-            hasCredentials: kind == .shared && hasCredentials(context.wire, adapted: adapted),
-            acceptsCoding: !isGateway || context.wire.headers.accepts(codingOf: response),
-            secrets: secrets(of: context), passesCoding: isGateway,
-            keepsCookies: environment.gateway?.keepsCookies ?? false,
+        var rules = StoreRules(
+            kind: kind, targets: lookup.targets, secrets: secrets(of: context),
             selection: { [self] in part(of: $0, inSelectionBy: context, adapted: adapted) })
+        rules.isAuthorized = context.wire.isAuthorized || adapted.contains("authorization")
+        rules.hasCredentials = kind == .shared && hasCredentials(context.wire, adapted: adapted)
+        rules.acceptsCoding = !isGateway || context.wire.headers.accepts(codingOf: response)
+        rules.passesCoding = isGateway
+        rules.keepsCookies = environment.gateway?.keepsCookies ?? false
+        return rules
     }
 
     /// Whether a request has credentials in its fields, also if an interceptor has added them.
