@@ -15,15 +15,15 @@ import HTTPTypes
 ///
 /// When the body is complete, the partial entry becomes the entry. Until then, lookups find the previous response. A
 /// failure of the store fails no request: the body stays in memory, or is still passed on.
-actor BodyRecorder: BodyRecording {
+actor BodyRecorder: CacheRecording {
     /// The length in bytes from which a collected body is written while it is received. Nothing of a shorter body is
     /// written before its end.
     static let streamedSize = BodyChunks.groupCount * CacheTable.chunkSize
 
     let plan: ExchangePlan
     let store: ResponseStore
+    let position: LogPosition
     private let bodyLimit: Int
-    private let position: LogPosition
     /// The lock of what an earlier exchange has left; `nil` for a body that goes into a sink.
     private let lock: ResumeLock?
     /// The slot of the connection; `nil` for a task.
@@ -74,13 +74,6 @@ actor BodyRecorder: BodyRecording {
     }
 
     nonisolated var context: RequestContext { plan.context }
-
-    /// Whether the identity has not logged out, and the response was not erased, since the exchange began.
-    private nonisolated var isWanted: Bool { isWanted(since: position) }
-
-    private nonisolated func isWanted(since position: LogPosition) -> Bool {
-        store.invalidations.keeps(context, since: position)
-    }
 
     /// Whether there may be something to finish or to discard.
     nonisolated var hasBegun: Bool { lock?.wasRequested ?? true }
@@ -277,5 +270,22 @@ actor BodyRecorder: BodyRecording {
             store.lookup.report(error)
             return false
         }
+    }
+}
+
+/// A recorder of bytes that may be kept as long as the identity has not logged out, and the response was not erased.
+protocol CacheRecording: BodyRecording {
+    var context: RequestContext { get }
+    var store: ResponseStore { get }
+    /// The position in the log of invalidations at which the exchange began.
+    var position: LogPosition { get }
+}
+
+extension CacheRecording {
+    /// Whether the identity has not logged out, and the response was not erased, since the exchange began.
+    var isWanted: Bool { isWanted(since: position) }
+
+    func isWanted(since position: LogPosition) -> Bool {
+        store.invalidations.keeps(context, since: position)
     }
 }

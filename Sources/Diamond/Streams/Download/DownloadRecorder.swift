@@ -12,16 +12,16 @@ import HTTPTypes
 /// how many of its bytes are right (``ReceivedBytes``, ``SealedPart``), so that a killed process loses almost nothing.
 /// The row names bytes that a power failure does not destroy. The exchange that finds a row requests the rest, and the
 /// server confirms that it belongs to the same representation (``ResumeDecision``).
-actor DownloadRecorder: BodyRecording {
+actor DownloadRecorder: CacheRecording {
     /// The number of bytes after which a row is written. A shorter download has none.
     static let firstStep = 256 << 10
     /// The number of bytes after which the file is synced, and its row written again.
     static let step = 4 << 20
 
-    private let context: RequestContext
-    private let store: ResponseStore
+    let context: RequestContext
+    let store: ResponseStore
+    let position: LogPosition
     private let file: DownloadFile
-    private let position: LogPosition
 
     /// The head of the response that is being received.
     private var head: ReceivedResponse?
@@ -43,12 +43,6 @@ actor DownloadRecorder: BodyRecording {
 
     /// The cache that records downloads. The rows are of private caches only.
     private var cache: Cache? { store.kind == .private ? store.cache : nil }
-
-    private var isWanted: Bool { isWanted(since: position) }
-
-    private nonisolated func isWanted(since position: LogPosition) -> Bool {
-        store.invalidations.keeps(context, since: position)
-    }
 
     /// Notes the number of bytes that the row names.
     private func note(_ size: Int) {
