@@ -42,15 +42,9 @@ extension Cache {
     /// Passes every entry to a closure, the newest first, with the headers of its response. The headers are `nil` if
     /// they are sealed and cannot be opened. Reads no bodies.
     package func forEachEntry(_ body: (CacheListing, HTTPFields?) -> Void) throws(CacheError) {
-        var cursor: CacheCursor?
-        while true {
-            let page = try storage.list([], by: .newest, after: cursor, limit: 1000)
-            guard let last = page.last else { return }
-            for record in page {
-                guard let listing = storage.coding.listing(of: record) else { continue }
-                body(listing, listing.isLocked ? nil : storage.coding.fields(of: record))
-            }
-            cursor = CacheCursor(after: last, by: .newest)
+        try forEachRecord { record in
+            guard let listing = storage.coding.listing(of: record) else { return }
+            body(listing, listing.isLocked ? nil : storage.coding.fields(of: record))
         }
     }
 
@@ -168,7 +162,8 @@ extension Cache {
         while true {
             let page = try storage.list([], by: .newest, after: cursor, limit: 1000)
             for record in page { try body(record) }
-            guard page.count == 1000, let last = page.last else { return }
+            // A file leaves damaged rows out of a full page.
+            guard let last = page.last, page.count == 1000 || sqlite != nil else { return }
             cursor = CacheCursor(after: last, by: .newest)
         }
     }

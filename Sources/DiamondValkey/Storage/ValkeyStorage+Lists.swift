@@ -13,9 +13,9 @@ extension ValkeyStorage {
                 cursor.map({ $0.isBefore(record) }) ?? true
             else { return }
             page.append(record.with(chunks: []))
-            if page.count > 2 * limit + 1000 { page = Array(page.sorted(by: order).prefix(limit)) }
+            if page.count > 2 * limit + 1000 { page = page.page(by: order, limit: limit) }
         }
-        return Array(page.sorted(by: order).prefix(limit))
+        return page.page(by: order, limit: limit)
     }
 
     package func count(_ selections: [CacheSelection], onlyValid: Bool) async throws(CacheError) -> Int {
@@ -45,19 +45,6 @@ extension ValkeyStorage {
                 body(record)
             }
             return true
-        }
-    }
-}
-
-extension [CacheRecord] {
-    fileprivate func sorted(by order: CacheOrder) -> [CacheRecord] {
-        sorted { left, right in
-            switch order {
-            case .newest: (left.storedAt, left.id) > (right.storedAt, right.id)
-            case .largest: (left.bodySize, left.id) > (right.bodySize, right.id)
-            case .url:
-                left.url.utf8.lexicographicallyPrecedes(right.url.utf8) || left.url == right.url && left.id < right.id
-            }
         }
     }
 }

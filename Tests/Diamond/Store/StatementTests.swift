@@ -28,11 +28,13 @@ import Testing
     private static let columns: [String: [String: any SQLiteColumns.Type]] = [
         "Cache": [
             "Column": CacheTable.Column.self, "CacheAccess.Column": CacheAccess.Column.self,
-            "CacheListing.Column": CacheListing.Column.self,
+            "CacheCounts.Column": CacheCounts.Column.self, "CacheListing.Column": CacheListing.Column.self,
             "DownloadRow.Column": CacheTable.DownloadRow.Column.self,
         ],
         "Replay": [
-            "Column": ReplayTable.Column.self, "ReplayRow.Column": ReplayRow.Column.self,
+            "AnswerColumn": ReplayTable.AnswerColumn.self, "ClockColumn": ReplayTable.ClockColumn.self,
+            "Column": ReplayTable.Column.self, "FailureColumn": ReplayTable.FailureColumn.self,
+            "Owner.Column": ReplayTable.Owner.Column.self, "ReplayRow.Column": ReplayRow.Column.self,
             "SealableJob.Column": ReplayTable.SealableJob.Column.self,
         ],
     ]

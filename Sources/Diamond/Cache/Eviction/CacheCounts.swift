@@ -1,3 +1,4 @@
+import DiamondSQLite
 public import Foundation
 
 /// The counts of the cache's work in one hour.
@@ -29,6 +30,12 @@ public struct CacheCounts: Hashable, Sendable {
     public var timeSaved: Duration { .milliseconds(millisecondsSaved) }
 
     package init(hour: Int64) { self.hour = hour }
+
+    enum Column: Int, SQLiteColumns {
+        case hour, hits, staleHits, revalidations, misses, stores, evictions, bytesServed, timeSaved
+
+        static let counts = allCases.dropFirst()
+    }
 
     /// Creates counts from columns in the order of the table.
     init(hour: Int64, columns: [Int64]) {

@@ -11,13 +11,10 @@ extension CacheFile {
         var count = CacheRecordCount()
         var isLast = false
         while !isLast {
-            let (slice, last, newest) = try erasing { (connection) throws(SQLiteError) in
-                let last = try CacheTable.newestChange(on: connection)
+            let slice = try noting(isErasure: true) { (connection) throws(SQLiteError) in
                 try CacheTable.addChanges(of: names, on: connection)
-                let newest = try CacheTable.newestChange(on: connection)
-                return (try CacheTable.deleteSlice(selection, on: connection), last, newest)
+                return try CacheTable.deleteSlice(selection, on: connection)
             }
-            ownChanges.add(after: last, upTo: newest)
             count += slice.count
             isLast = slice.isLast
         }

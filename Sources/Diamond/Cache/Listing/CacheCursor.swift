@@ -43,6 +43,20 @@ public struct CacheCursor: Hashable, Sendable {
     }
 }
 
+extension [CacheListing] {
+    /// Returns the first listings by an order.
+    func page(by order: CacheOrder, limit: Int) -> [CacheListing] {
+        Array(sorted { CacheCursor(after: $0, by: order).isBefore($1) }.prefix(limit))
+    }
+}
+
+extension [CacheRecord] {
+    /// Returns the first records by an order, for storages in memory.
+    package func page(by order: CacheOrder, limit: Int) -> [CacheRecord] {
+        Array(sorted { CacheCursor(after: $0, by: order).isBefore($1) }.prefix(limit))
+    }
+}
+
 /// The text of a cursor, for a command line: base64url (RFC 4648 section 5) of the order, the numbers and the URL.
 extension CacheCursor {
     package var text: String {

@@ -115,6 +115,12 @@ extension CacheFile {
         return try [selection] + groups(among: candidates(of: selection), where: test)
     }
 
+    func parts(of selections: [CacheSelection]) throws(CacheError) -> [CacheSelection] {
+        var parts: [CacheSelection] = []
+        for selection in selections { parts += try self.parts(of: selection) }
+        return parts
+    }
+
     /// Returns the entries that may be of any identity, for this process: those that it cannot decrypt, and those with
     /// digests of another secret. An erasure by identity includes them.
     func unknownIdentities() throws(CacheError) -> CacheSelection {
@@ -193,14 +199,7 @@ extension CacheFile {
                 cursor?.isBefore(listing) ?? true && tests.allSatisfy { $0(listing) }
             }
         }
-        listings.sort { left, right in
-            switch order {
-            case .newest: (left.storedAt, left.id) > (right.storedAt, right.id)
-            case .largest: (left.bodySize, left.id) > (right.bodySize, right.id)
-            case .url: CacheCursor(after: left, by: .url).isBefore(right)
-            }
-        }
-        return Array(listings.prefix(limit))
+        return listings.page(by: order, limit: limit)
     }
 
     // In pages, so that no read transaction delays a checkpoint for long.

@@ -63,20 +63,14 @@ extension CacheTable {
     static func deletePart(
         _ id: Int64, of key: RequestKey, checksum: Int64, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let deletion: SQL = """
-            DELETE FROM entry WHERE id = \(id) AND key = \(key) AND checksum = \(checksum) AND is_partial = 1
-            RETURNING identity IS NOT NULL AND seal IS NULL
-            """
-        _ = try erase(by: deletion, on: connection)
+        try erase(
+            where: "id = \(id) AND key = \(key) AND checksum = \(checksum) AND is_partial = 1", on: connection)
     }
 
     /// Removes the partial entry of a key, even if another process writes it: that writer notices with its next write.
     static func deletePart(of key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let deletion: SQL = """
-            DELETE FROM entry WHERE key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 1 AND key = \(key)
-            RETURNING identity IS NOT NULL AND seal IS NULL
-            """
-        _ = try erase(by: deletion, on: connection)
+        try erase(
+            where: "key_prefix = \(key.prefix) AND variant = 0 AND is_partial = 1 AND key = \(key)", on: connection)
     }
 
     // MARK: Reading
@@ -176,13 +170,14 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         try connection.integers(
-            """
-            SELECT id FROM entry
-            WHERE is_partial = 1 AND stored_at < \(now - idleLimit)
-                AND (flags & 2 = 0 OR stored_at < \(now - resumableLifetime))
-            ORDER BY stored_at LIMIT \(limit)
-            """
-        )
+            "SELECT id FROM entry WHERE \(sql: isLeftover(at: now)) ORDER BY stored_at LIMIT \(limit)")
+    }
+
+    private static func isLeftover(at now: WallTime) -> SQL {
+        """
+        is_partial = 1 AND stored_at < \(now - idleLimit)
+            AND (flags & 2 = 0 OR stored_at < \(now - resumableLifetime))
+        """
     }
 
     package static func deleteLeftover(
@@ -190,12 +185,6 @@ extension CacheTable {
         at now: WallTime,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let deletion: SQL = """
-            DELETE FROM entry
-            WHERE id = \(id) AND is_partial = 1 AND stored_at < \(now - idleLimit)
-                AND (flags & 2 = 0 OR stored_at < \(now - resumableLifetime))
-            RETURNING identity IS NOT NULL AND seal IS NULL
-            """
-        return try erase(by: deletion, on: connection)
+        try erase(where: "id = \(id) AND \(sql: isLeftover(at: now))", on: connection)
     }
 }

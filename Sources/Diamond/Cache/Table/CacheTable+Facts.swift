@@ -44,14 +44,15 @@ extension CacheTable {
         }
     }
 
-    /// Runs a statement that erases entries and returns of each whether it has an identity and is in clear. Notes the
-    /// erasure if one has.
+    /// Erases the entries of a condition. Notes the erasure if one has an identity and is in clear.
     ///
     /// - Returns: whether there were any.
+    @discardableResult
     static func erase(
-        by deletion: SQL, on connection: borrowing SQLiteConnection
+        where condition: SQL, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let owned = try connection.integers(deletion)
+        let owned = try connection.integers(
+            "DELETE FROM entry WHERE \(sql: condition) RETURNING identity IS NOT NULL AND seal IS NULL")
         if owned.contains(where: { $0 != 0 }) { try note(.other, on: connection) }
         return !owned.isEmpty
     }
@@ -62,48 +63,52 @@ extension CacheTable {
 
     // MARK: Changes
 
-    /// Returns the number of the newest change, 0 if there is none.
-    static func newestChange(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
-        try connection.integer("SELECT coalesce(max(id), 0) FROM change")
+    /// Returns the position of the newest change.
+    static func newestChange(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ChangePosition {
+        ChangePosition(rawValue: try connection.integer("SELECT coalesce(max(id), 0) FROM change"))
     }
 
-    /// Returns the names that changed after a change, and the number of the newest change. The names are `nil` if
-    /// anything may have changed.
+    /// Returns the changes after a position.
     static func changes(
-        after number: Int64,
+        after position: ChangePosition,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (names: ChangedNames?, newest: Int64) {
+    ) throws(SQLiteError) -> CacheChanges {
         let newest = try newestChange(on: connection)
-        guard newest > number else { return (newest == number ? ChangedNames() : nil, newest) }
+        let unknown = CacheChanges(position: newest, names: nil)
+        guard newest > position else {
+            return newest == position ? CacheChanges(position: newest, names: ChangedNames()) : unknown
+        }
         let statement = try connection.statement(
-            "SELECT key_prefix, url, id FROM change WHERE id > \(number) ORDER BY id")
+            "SELECT key_prefix, url, id FROM change WHERE id > \(position) ORDER BY id")
         var names = ChangedNames()
         var count: Int64 = 0
         while try statement.step() {
             count += 1
             // A trigger deletes the oldest changes: if one is missing, anything may have changed.
-            guard statement.int64(2) == number + count else { return (nil, newest) }
+            guard statement.int64(2) == position.rawValue + count else { return unknown }
             if !statement.isNull(0) {
                 names.keys.insert(statement.int64(0))
             } else if !statement.isNull(1) {
                 names.urls.insert(statement.int64(1))
             } else {
-                return (nil, newest)
+                return unknown
             }
         }
-        return (number + count < newest ? nil : names, newest)
+        let isComplete = position.rawValue + count >= newest.rawValue
+        return CacheChanges(position: newest, names: isComplete ? names : nil)
     }
 
-    /// Returns the numbers of the changes after a change that concern all entries of a URL.
+    /// Returns the positions of the changes after a position that concern all entries of a URL.
     ///
     /// - Parameter url: ``CacheCoding/urlHash(of:)``.
     static func invalidations(
         of url: Int64,
-        after number: Int64,
+        after position: ChangePosition,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> [Int64] {
-        try connection.integers(
-            "SELECT id FROM change WHERE id > \(number) AND key_prefix IS NULL AND (url IS NULL OR url = \(url))")
+    ) throws(SQLiteError) -> [ChangePosition] {
+        try connection.rows(
+            "SELECT id FROM change WHERE id > \(position) AND key_prefix IS NULL AND (url IS NULL OR url = \(url))"
+        ) { ChangePosition(rawValue: $0.int64(0)) }
     }
 
     /// Returns a 64-bit hash of a text, the same in every process.
@@ -185,12 +190,12 @@ extension CacheTable {
             """
             SELECT hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved
             FROM hour WHERE hour >= \(hour) ORDER BY hour
-            """
+            """, columns: CacheCounts.Column.self
         )
         var hours: [CacheCounts] = []
         while try statement.step() {
-            let hour = statement.int64(0)
-            let columns = (1...8).map { statement.int64($0) }
+            let hour = statement.int64(CacheCounts.Column.hour)
+            let columns = CacheCounts.Column.counts.map { statement.int64($0) }
             guard hour <= lastHour, columns.allSatisfy(times.contains) else { continue }
             hours.append(CacheCounts(hour: hour, columns: columns))
         }

@@ -38,17 +38,17 @@ extension CacheTable {
         let row = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, checksum, is_visited, NULL AS chunk_checksum, NULL AS bytes, seal, url, method, identity
+                body_digest, checksum, is_visited, NULL AS chunk_checksum, NULL AS bytes, seal, id, NULL AS chunk, url,
+                key_prefix, is_partial, method, identity
             FROM entry WHERE id = \(id)
-            """)
-        guard try row.step(), let key = RequestKey(stored: row.data(0)), let stored = StoredResponse(row: row) else {
-            return nil
-        }
+            """, columns: Column.self)
+        guard try row.step(), let key = RequestKey(stored: row.data(Column.key)), let stored = StoredResponse(row: row)
+        else { return nil }
         var entry = CacheEntry(
-            key: key, request: Array(row.data(1)), url: row.text(16), method: row.text(17),
-            identity: row.optionalText(18), stored: stored)
-        let (size, digest) = (row.int64(9), row.data(10))
-        let (checksum, seal) = (row.int64(11), row.optionalText(15))
+            key: key, request: Array(row.data(Column.request)), url: row.text(Column.url),
+            method: row.text(Column.method), identity: row.optionalText(Column.identity), stored: stored)
+        let (size, digest) = (row.int64(Column.bodySize), row.data(Column.bodyDigest))
+        let (checksum, seal) = (row.int64(Column.checksum), row.optionalText(Column.seal))
         entry.tags = try tags(of: id, on: connection)
         let chunks = size <= bodyLimit ? try chunks(of: id, on: connection) : []
         var record = CacheRecord(

@@ -13,11 +13,7 @@ extension CacheTable {
         everywhere: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let deletion: SQL = """
-            DELETE FROM entry WHERE key_prefix = \(key.prefix) AND key = \(key)
-            RETURNING identity IS NOT NULL AND seal IS NULL
-            """
-        let isErased = try erase(by: deletion, on: connection)
+        let isErased = try erase(where: "key_prefix = \(key.prefix) AND key = \(key)", on: connection)
         if everywhere || isErased { try addChange(of: key.prefix, on: connection) }
     }
 

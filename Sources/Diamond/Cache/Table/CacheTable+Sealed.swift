@@ -16,9 +16,10 @@ extension CacheTable {
         isPartial: Bool = false
     ) throws(SQLiteError) -> LookupResult {
         guard hasKey(key, in: rows) else { return .nothing }
-        guard !rows.isNull(15) else { return .locked(.inClear) }
+        guard !rows.isNull(Column.seal) else { return .locked(.inClear) }
         let row = Sealing.Row(
-            keyID: rows.text(15), request: rows.data(1), bodySize: rows.int64(9), digest: rows.data(10))
+            keyID: rows.text(Column.seal), request: rows.data(Column.request), bodySize: rows.int64(Column.bodySize),
+            digest: rows.data(Column.bodyDigest))
         let result = try verified(rows, key: key, request: Array(row.request), isPartial: isPartial)
         guard case .entry(let stored, let isVisited) = result else { return result }
         do {
@@ -31,12 +32,12 @@ extension CacheTable {
 
     /// Returns the result for a row with another request or a sealed one, in a process without a seal.
     static func unreadable(_ rows: borrowing SQLiteStatement, key: RequestKey) -> LookupResult {
-        guard !rows.isNull(15), hasKey(key, in: rows) else { return .nothing }
-        return .locked(.sealed(keyID: rows.text(15)))
+        guard !rows.isNull(Column.seal), hasKey(key, in: rows) else { return .nothing }
+        return .locked(.sealed(keyID: rows.text(Column.seal)))
     }
 
     private static func hasKey(_ key: RequestKey, in row: borrowing SQLiteStatement) -> Bool {
-        row.withBytes(0) { $0.elementsEqual(key.bytes) }
+        row.withBytes(Column.key) { $0.elementsEqual(key.bytes) }
     }
 
     // MARK: Rows without their bodies

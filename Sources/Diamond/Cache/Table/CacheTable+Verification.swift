@@ -106,11 +106,7 @@ extension CacheTable {
         checksum: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let deletion: SQL = """
-            DELETE FROM entry WHERE id = \(id) AND checksum = \(checksum)
-            RETURNING identity IS NOT NULL AND seal IS NULL
-            """
-        guard try erase(by: deletion, on: connection) else { return false }
+        guard try erase(where: "id = \(id) AND checksum = \(checksum)", on: connection) else { return false }
         // Its key may be damaged, too.
         try addChange(of: nil, on: connection)
         return true

@@ -35,7 +35,7 @@ package enum CacheTable {
         case key, request, status, headers, storedAt, initialAge, lifetime, flags, duration, bodySize, bodyDigest
         case checksum, isVisited, chunkChecksum, bytes, seal
         // A lookup ends here.
-        case id, chunk, url, keyPrefix, isPartial
+        case id, chunk, url, keyPrefix, isPartial, method, identity
     }
 
     static func find(

@@ -37,7 +37,7 @@ extension ReplayTable {
         return try sealing.opened(answer, of: id).map { .answer($0, receivedAt: time) } ?? .damaged
     }
 
-    private enum AnswerColumn: Int, SQLiteColumns { case status, location, body, receivedAt, checksum, headers }
+    enum AnswerColumn: Int, SQLiteColumns { case status, location, body, receivedAt, checksum, headers }
 
     /// Returns the answer to a job as it is on disk, in clear or sealed.
     static func storedAnswer(

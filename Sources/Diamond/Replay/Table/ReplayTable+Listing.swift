@@ -53,7 +53,7 @@ extension ReplayTable {
         return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
-    private enum FailureColumn: Int, SQLiteColumns { case number, startedAt, endedAt, code, message, details }
+    enum FailureColumn: Int, SQLiteColumns { case number, startedAt, endedAt, code, message, details }
 
     static func failures(
         of id: Int64,

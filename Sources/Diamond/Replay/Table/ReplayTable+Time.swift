@@ -100,7 +100,7 @@ extension ReplayTable {
 
     // MARK: The record of the time
 
-    private enum ClockColumn: Int, SQLiteColumns { case boot, zero, uptime, wall, doubt, since }
+    enum ClockColumn: Int, SQLiteColumns { case boot, zero, uptime, wall, doubt, since }
 
     package static func queueClock(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueClock? {
         let statement = try connection.statement(
