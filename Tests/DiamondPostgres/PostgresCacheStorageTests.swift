@@ -64,7 +64,7 @@ import Testing
         _ = try await one.invalidate([.tag("tag 7")], announcing: nil)
         #expect(await other.changed(since: position)?.keys == [entries[7].key.prefix])
         #expect(try await other.record(entries[8])?.isStale == false)
-        await untilTrue { ((try? one.changes(since: nil).position) ?? 0) > ownPosition }
+        await untilTrue { ((try? one.changes(since: nil).position) ?? .start) > ownPosition }
         #expect(try one.changes(since: ownPosition).names?.isEmpty == true)
     }
 
@@ -78,7 +78,7 @@ import Testing
         // The announcement need not have arrived: the server knows.
         #expect(try await one.store(entry) == [entry.key])
         #expect(try await other.record(entry)?.isStale == true)
-        await untilTrue { ((try? one.changes(since: nil).position) ?? 0) > (entry.knownChange ?? 0) }
+        await untilTrue { ((try? one.changes(since: nil).position) ?? .start) > (entry.knownChange ?? .start) }
         entry.knownChange = try one.changes(since: nil).position
         #expect(try await one.store(entry).isEmpty)
         #expect(try await other.record(entry)?.isStale == false)

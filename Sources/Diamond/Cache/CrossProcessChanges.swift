@@ -14,7 +14,7 @@ final class CrossProcessChanges: Sendable {
     }
 
     private struct State {
-        var position: Int64
+        var position: ChangePosition
         var generation: Int
 
         init(_ changes: CacheChanges) {

@@ -44,13 +44,13 @@ final class InvalidationLog: Sendable {
     /// The current end of the log.
     var position: LogPosition { LogPosition(count: count.load(ordering: .acquiring)) }
 
-    /// The number of the newest change of the store that this process knows; `nil` without a store.
-    var knownChange: Int64? {
+    /// The position of the newest change of the store that this process knows; `nil` without a store.
+    var knownChange: ChangePosition? {
         get {
             let change = change.load(ordering: .acquiring)
-            return change < 0 ? nil : change
+            return change < 0 ? nil : ChangePosition(rawValue: change)
         }
-        set { change.store(newValue ?? -1, ordering: .releasing) }
+        set { change.store(newValue?.rawValue ?? -1, ordering: .releasing) }
     }
 
     /// Adds an erasure or invalidation by the app.

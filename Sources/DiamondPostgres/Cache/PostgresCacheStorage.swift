@@ -157,7 +157,7 @@ package final class PostgresCacheStorage: CacheStorage {
         }
     }
 
-    package func changes(since position: Int64?) throws(CacheError) -> CacheChanges {
+    package func changes(since position: ChangePosition?) throws(CacheError) -> CacheChanges {
         watch.withLock { watch in
             // A process that was stopped has not lost the connection yet.
             if watch.isSilent(for: silence) { watch.disconnect() }

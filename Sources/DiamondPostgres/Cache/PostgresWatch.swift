@@ -32,9 +32,9 @@ struct PostgresWatch {
     private var holders: [Int64: Set<Int64>] = [:]
     private var holds = 0
     /// The positions in the log of the last changes of names.
-    private var changedNames: [Int64: Int64] = [:]
+    private var changedNames: [Int64: ChangePosition] = [:]
     /// The position before the oldest one in `changedNames`.
-    private var oldestName: Int64 = 0
+    private var oldestName = ChangePosition.start
 
     // MARK: The connection
 
@@ -100,12 +100,12 @@ struct PostgresWatch {
     // MARK: Records
 
     /// The position at the beginning of a read or write.
-    var start: Int64 { log.position }
+    var start: ChangePosition { log.position }
 
     /// Remembers that memory may have a record.
     ///
     /// - Parameter start: the position before it was read or written.
-    mutating func hold(_ record: CacheRecord, since start: Int64) {
+    mutating func hold(_ record: CacheRecord, since start: ChangePosition) {
         var own = ChangedNames(record.key)
         own.keys.insert(record.requestKey.prefix)
         let names = record.names.map(CacheName.init).filter { !$0.isCommon }.map(\.number)
@@ -119,7 +119,7 @@ struct PostgresWatch {
         if hasChanged(record, names: names, since: start) { log.append(own) }
     }
 
-    private func hasChanged(_ record: CacheRecord, names: [Int64], since start: Int64) -> Bool {
+    private func hasChanged(_ record: CacheRecord, names: [Int64], since start: ChangePosition) -> Bool {
         guard start < log.position else { return false }
         guard start >= oldestName, let changes = log.changes(since: start).names else { return true }
         return names.contains { changedNames[$0].map { $0 > start } ?? false } || changes.urls.contains(record.urlHash)

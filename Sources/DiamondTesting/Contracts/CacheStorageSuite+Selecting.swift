@@ -185,7 +185,7 @@ extension CacheStorageSuite.Check {
             entry.knownChange = try run.storage.changes(since: nil).position
             let names = ChangedNames(urls: [CacheRecord(entry).urlHash])
             _ = try await run.other.invalidate([.url(entry.url)], announcing: names)
-            _ = try await run.announced(since: entry.knownChange ?? 0)
+            _ = try await run.announced(since: entry.knownChange ?? .start)
             try run.expectEqual(try await run.store(entry), [entry.key], "the list of vanished keys")
             try await run.expectStored("a", as: entry, isStale: true)
 

@@ -113,7 +113,7 @@ package final class ValkeyStorage: CacheStorage {
         }
     }
 
-    package func changes(since position: Int64?) throws(CacheError) -> CacheChanges {
+    package func changes(since position: ChangePosition?) throws(CacheError) -> CacheChanges {
         // A process that was stopped has not closed the connection yet.
         let isSilent = wire.silence.map { $0 >= timing.silence } ?? true
         return watch.withLock { watch in

@@ -31,7 +31,7 @@ struct ValkeyWatch {
     private var keys: [String: Watched] = [:]
     /// The number of watches so far.
     private var watches = 0
-    /// The reported changes. Their positions are the server's times in microseconds, or a little more.
+    /// The reported changes. The server numbers them by its time in microseconds.
     var log = CacheChangeLog()
     /// The times of the stamps that this process has changed.
     private var ownTimes: Set<Int64> = []
@@ -87,7 +87,7 @@ struct ValkeyWatch {
     }
 
     /// Whether another process has changed a stamp since a position.
-    func isChanged(_ stamp: ValkeyStamp, since position: Int64) -> Bool {
+    func isChanged(_ stamp: ValkeyStamp, since position: ChangePosition) -> Bool {
         stamp.changes.contains { log.position(of: $0) > position && !ownTimes.contains($0) }
     }
 

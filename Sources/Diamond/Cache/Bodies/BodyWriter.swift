@@ -97,7 +97,7 @@ package final class BodyWriter {
     ///   - stored: status, headers and times of the response; `nil` if they are unchanged.
     ///   - knownChange: ``CacheEntry/knownChange``.
     /// - Throws: ``CacheError`` as ``append(_:)``; then nothing is stored.
-    package func finish(as stored: StoredResponse? = nil, knownChange: Int64? = nil) async throws(CacheError) {
+    package func finish(as stored: StoredResponse? = nil, knownChange: ChangePosition? = nil) async throws(CacheError) {
         try checkOpen()
         entry.knownChange = knownChange
         if let stored { entry.stored = stored }

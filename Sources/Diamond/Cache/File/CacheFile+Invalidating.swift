@@ -31,14 +31,21 @@ extension CacheFile {
     }
 
     /// Runs a transaction, and notes its changes as those of this process.
+    ///
+    /// - Parameter isErasure: whether it erases something, as ``erasing(_:)`` does.
     func noting<Result>(
+        isErasure: Bool = false,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
-        let (result, last, newest) = try write { (connection) throws(SQLiteError) in
-            let last = try CacheTable.newestChange(on: connection)
+        var last = ChangePosition.start
+        var newest = last
+        func noted(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Result {
+            last = try CacheTable.newestChange(on: connection)
             let result = try body(connection)
-            return (result, last, try CacheTable.newestChange(on: connection))
+            newest = try CacheTable.newestChange(on: connection)
+            return result
         }
+        let result = try isErasure ? erasing(noted) : write(noted)
         ownChanges.add(after: last, upTo: newest)
         return result
     }

@@ -1,10 +1,10 @@
 /// The changes that a server has reported to this process, for ``CacheStorage/changes(since:)``.
 ///
-/// A server numbers its changes, or has a time. Positions are these numbers, and a little more: they grow with each change,
-/// also when a server with smaller numbers takes over.
+/// A server numbers its changes, or has a time. The numbers of positions are these, and a little more: they grow with
+/// each change, also when a server with smaller numbers takes over.
 package struct CacheChangeLog: Sendable {
     private struct Change {
-        let position: Int64
+        let position: ChangePosition
         /// `nil` if anything may have changed.
         let names: ChangedNames?
     }
@@ -14,11 +14,11 @@ package struct CacheChangeLog: Sendable {
 
     private var changes: [Change] = []
     /// The position before the oldest kept change.
-    private var oldest: Int64 = 0
+    private var oldest = ChangePosition.start
     /// The position of the newest change. All changes before it are known.
-    package private(set) var position: Int64 = 0
+    package private(set) var position = ChangePosition.start
     /// The position at the beginning of the connection; `nil` without one. Changes before it may have been missed.
-    package private(set) var connectedAt: Int64?
+    package private(set) var connectedAt: ChangePosition?
     /// The number that is added to the server's; `nil` before the first one of a connection.
     private var offset: Int64?
 
@@ -40,15 +40,15 @@ package struct CacheChangeLog: Sendable {
 
     /// Takes a number of the server: all of its changes up to there are known.
     package mutating func advance(to number: Int64) {
-        if offset == nil { offset = max(0, position - number) }
+        if offset == nil { offset = max(0, position.rawValue - number) }
         position = max(position, position(of: number))
     }
 
     /// Returns the position of a number of the server.
-    package func position(of number: Int64) -> Int64 { number + (offset ?? 0) }
+    package func position(of number: Int64) -> ChangePosition { ChangePosition(rawValue: number + (offset ?? 0)) }
 
     /// Returns the server's number at a position.
-    package func number(at position: Int64) -> Int64 { position - (offset ?? 0) }
+    package func number(at position: ChangePosition) -> Int64 { position.rawValue - (offset ?? 0) }
 
     // MARK: Changes
 
@@ -56,7 +56,7 @@ package struct CacheChangeLog: Sendable {
     ///
     /// - Parameter names: `nil` if anything may have changed.
     package mutating func append(_ names: ChangedNames?) {
-        position += 1
+        position = ChangePosition(rawValue: position.rawValue + 1)
         changes.append(Change(position: position, names: names))
         guard changes.count > Self.mostChanges else { return }
         oldest = changes[changes.count / 2].position
@@ -64,7 +64,7 @@ package struct CacheChangeLog: Sendable {
     }
 
     /// Returns the changes after a position; only the position if there is none.
-    package func changes(since position: Int64?) -> CacheChanges {
+    package func changes(since position: ChangePosition?) -> CacheChanges {
         guard let position else { return CacheChanges(position: self.position, names: ChangedNames()) }
         guard position >= oldest else { return CacheChanges(position: self.position, names: nil) }
         var all = ChangedNames()

@@ -3,7 +3,7 @@ public import Foundation
 /// The changes that processes have announced since a position.
 public struct CacheChanges: Sendable {
     /// The position after them. Positions grow, and are unique for each announcement of the store.
-    public var position: Int64
+    public var position: ChangePosition
     /// The names of the changed entries; `nil` if anything may have changed.
     public var names: ChangedNames?
     /// Whether the store may have partial entries.
@@ -12,7 +12,7 @@ public struct CacheChanges: Sendable {
     var generation = 0
 
     /// Creates changes.
-    public init(position: Int64, names: ChangedNames?) {
+    public init(position: ChangePosition, names: ChangedNames?) {
         self.position = position
         self.names = names
     }

@@ -49,7 +49,7 @@ public protocol CacheStorage: Sendable {
     ///
     /// - Parameter position: ``CacheChanges/position`` of the call before; `nil` for the first one, which returns only
     ///   the current position.
-    func changes(since position: Int64?) throws(CacheError) -> CacheChanges
+    func changes(since position: ChangePosition?) throws(CacheError) -> CacheChanges
 
     // MARK: Writes
 

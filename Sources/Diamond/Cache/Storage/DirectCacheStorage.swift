@@ -40,7 +40,7 @@ protocol DirectCacheStorage: CacheStorage {
     func prepare() throws(CacheError)
 
     /// Returns the changes since a position at once; `nil` if that would wait.
-    func changesAtOnce(since position: Int64) -> CacheChanges?
+    func changesAtOnce(since position: ChangePosition) -> CacheChanges?
 
     /// Erases records that are outdated because their newest changes could not be written. It takes little time and
     /// space.

@@ -75,7 +75,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
         _ body: @escaping @Sendable (any CacheStorage) async throws(CacheError) -> Value
     ) async throws(CacheError) -> Value {
         try checkCircuit()
-        return try settled(await TimeLimit(limit, by: clock).value { [base] in await Self.result(of: body, base) })
+        return try value(of: await TimeLimit(limit, by: clock).value { [base] in await Self.result(of: body, base) })
     }
 
     private static func result<Value>(
@@ -101,7 +101,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
         _ = isDone.wait(timeout: .now() + .milliseconds(Int(limit.milliseconds)))
         let value = result.withLock { $0 }
         if value == nil, limit > Self.limit { throw unreachable }
-        return try settled(value)
+        return try self.value(of: value)
     }
 
     private func checkCircuit() throws(CacheError) {
@@ -120,12 +120,12 @@ final class RemoteCacheStorage: DirectCacheStorage {
             let isGood = await limit.value {
                 (try? await base.records(under: RequestKey(of: []), bodyLimit: 0)) != nil
             }
-            circuit.settle(number, isGood: isGood ?? false)
+            circuit.end(probe: number, isGood: isGood ?? false)
         }
     }
 
     /// - Parameter result: `nil` if the time was up.
-    private func settled<Value>(_ result: Result<Value, CacheError>?) throws(CacheError) -> Value {
+    private func value<Value>(of result: Result<Value, CacheError>?) throws(CacheError) -> Value {
         switch result {
         case .success(let value): return value
         case .failure(let error) where error.code != .unreachable: throw error
@@ -157,8 +157,8 @@ final class RemoteCacheStorage: DirectCacheStorage {
 
     // Without the server, anything may have changed. When it is back, it does not announce the changes of entries that
     // it does not have: memory drops them.
-    func changes(since position: Int64?) -> CacheChanges {
-        var changes = (try? base.changes(since: position)) ?? CacheChanges(position: position ?? 0, names: nil)
+    func changes(since position: ChangePosition?) -> CacheChanges {
+        var changes = (try? base.changes(since: position)) ?? CacheChanges(position: position ?? .start, names: nil)
         guard circuit.isClosed else { return changes }
         let dropped = unstored.withLock { unstored in
             defer { unstored = [] }
@@ -169,7 +169,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
     }
 
     // A storage returns a lost connection once, to the poll that drops the memory tier.
-    func changesAtOnce(since position: Int64) -> CacheChanges? { nil }
+    func changesAtOnce(since position: ChangePosition) -> CacheChanges? { nil }
 
     // MARK: Leases
 
@@ -321,7 +321,7 @@ final class RemoteCacheStorage: DirectCacheStorage {
                 cursor?.isBefore(listing) ?? true && tests.allSatisfy { $0(listing) }
             }
         }
-        return Array(all.sorted { CacheCursor(after: $0, by: order).isBefore($1) }.prefix(limit))
+        return all.page(by: order, limit: limit)
     }
 
     /// Returns a page of listings. The indexes of variants do not count, so that a page that is not full is the last.

@@ -38,13 +38,12 @@ final class SQLiteCacheStorage: DirectCacheStorage {
         }
     }
 
-    func changes(since position: Int64?) throws(CacheError) -> CacheChanges {
+    func changes(since position: ChangePosition?) throws(CacheError) -> CacheChanges {
         try file.reopenIfReplaced(timeout: CacheFile.briefTimeout)
         let generation = file.generation
         var changes = try file.read { (connection) throws(SQLiteError) in
             let start = if let position { position } else { try CacheTable.newestChange(on: connection) }
-            let (names, newest) = try CacheTable.changes(after: start, on: connection)
-            var changes = CacheChanges(position: newest, names: names)
+            var changes = try CacheTable.changes(after: start, on: connection)
             changes.hasParts = try CacheTable.arePartials(on: connection)
             return changes
         }
@@ -52,7 +51,7 @@ final class SQLiteCacheStorage: DirectCacheStorage {
         return changes
     }
 
-    func changesAtOnce(since position: Int64) -> CacheChanges? {
+    func changesAtOnce(since position: ChangePosition) -> CacheChanges? {
         let found = file.readAtOnce { (connection) throws(SQLiteError) in
             let newest = try CacheTable.newestChange(on: connection)
             var changes = CacheChanges(position: newest, names: newest == position ? ChangedNames() : nil)
@@ -113,9 +112,7 @@ final class SQLiteCacheStorage: DirectCacheStorage {
     func invalidate(
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) throws(CacheError) -> CacheRecordCount {
-        var parts: [CacheSelection] = []
-        for selection in selections { parts += try file.parts(of: selection) }
-        return try file.mark(parts, named: names)
+        try file.mark(file.parts(of: selections), named: names)
     }
 
     func invalidate(urls: [String]) throws(CacheError) { try file.mark(urls: urls) }
@@ -145,14 +142,9 @@ final class SQLiteCacheStorage: DirectCacheStorage {
     func erase(
         _ selections: [CacheSelection], announcing names: ChangedNames?
     ) throws(CacheError) -> CacheRecordCount {
-        var parts: [CacheSelection] = []
-        var isByIdentity = false
-        for selection in selections {
-            parts += try file.parts(of: selection)
-            guard case .identity = selection.criterion else { continue }
-            isByIdentity = true
-            parts.append(try file.unknownIdentities())
-        }
+        var parts = try file.parts(of: selections)
+        let isByIdentity = selections.contains { if case .identity = $0.criterion { true } else { false } }
+        if isByIdentity { parts.append(try file.unknownIdentities()) }
         try file.deleteAccesses(of: parts)
         var count = CacheRecordCount()
         for part in parts { count += try file.erase(part, named: names) }
@@ -218,8 +210,7 @@ final class SQLiteCacheStorage: DirectCacheStorage {
     }
 
     func count(_ selections: [CacheSelection], onlyValid: Bool) throws(CacheError) -> Int {
-        var parts: [CacheSelection] = []
-        for selection in selections { parts += try file.parts(of: selection) }
+        let parts = try file.parts(of: selections)
         return try file.read { (connection) throws(SQLiteError) in
             var count = 0
             for part in parts { count += try CacheTable.count(part, onlyValid: onlyValid, on: connection) }

@@ -56,20 +56,20 @@ final class StorageCircuit: Sendable {
     func fail() -> Bool {
         state.withLock { state in
             guard case .closed = state else { return false }
-            state = .open(until: end(of: 0), probe: 1)
+            state = .open(until: delayEnd(of: 0), probe: 1)
             return true
         }
     }
 
-    /// Notes the outcome of a probe.
-    func settle(_ probe: Int, isGood: Bool) {
+    /// Ends a probe with its outcome.
+    func end(probe: Int, isGood: Bool) {
         state.withLock { state in
             guard case .probing(probe) = state else { return }
-            state = isGood ? .closed : .open(until: end(of: probe), probe: probe + 1)
+            state = isGood ? .closed : .open(until: delayEnd(of: probe), probe: probe + 1)
         }
     }
 
-    private func end(of probe: Int) -> Uptime { uptime() + backoff.delay(probe, draw: draw()) }
+    private func delayEnd(of probe: Int) -> Uptime { uptime() + backoff.delay(probe, draw: draw()) }
 }
 
 extension RetryPolicy {

@@ -8,7 +8,7 @@ final class Exchange: Sendable {
     /// The position in the log of invalidations at which the request is sent.
     let position: LogPosition
     /// ``CacheEntry/knownChange`` of the response.
-    let knownChange: Int64?
+    let knownChange: ChangePosition?
     /// The start of the request's time, by the exchange clock.
     let timeStart: EngineTime
     let environment: ExchangeEnvironment

@@ -73,7 +73,7 @@ final class Admission: Sendable {
 struct SendPosition: Sendable {
     let position: LogPosition
     /// ``CacheEntry/knownChange`` of the response.
-    let knownChange: Int64?
+    let knownChange: ChangePosition?
 
     init(in log: InvalidationLog) {
         position = log.position

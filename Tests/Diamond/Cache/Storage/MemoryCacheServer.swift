@@ -118,14 +118,14 @@ private struct MemoryCacheStorage: LeasingCacheStorage {
         }
     }
 
-    func changes(since position: Int64?) -> CacheChanges {
+    func changes(since position: ChangePosition?) -> CacheChanges {
         server.state.withLock { state in
-            let end = Int64(state.announcements.count)
+            let end = state.announcements.count
             var names: ChangedNames? = ChangedNames()
-            for announcement in state.announcements[Int(position ?? end)...] {
+            for announcement in state.announcements[(position.map { Int($0.rawValue) } ?? end)...] {
                 if let new = announcement.names { names?.formUnion(new) } else { names = nil }
             }
-            return CacheChanges(position: end, names: names)
+            return CacheChanges(position: ChangePosition(rawValue: Int64(end)), names: names)
         }
     }
 
@@ -144,7 +144,7 @@ private struct MemoryCacheStorage: LeasingCacheStorage {
             if let old, old.isNewer(than: record) { return false }
             let isOutdated =
                 record.knownPosition.map { position in
-                    state.announcements[Int(position)...].contains { announcement in
+                    state.announcements[Int(position.rawValue)...].contains { announcement in
                         announcement.process != process && record.isOutdated(by: announcement.names)
                     }
                 } ?? false
@@ -217,7 +217,7 @@ private struct MemoryCacheStorage: LeasingCacheStorage {
     ) async throws(CacheError) -> [CacheRecord] {
         try await server.run { state in
             let rest = records(in: groups, state).filter { cursor?.isBefore($0) ?? true }
-            return Array(rest.sorted { CacheCursor(after: $0, by: order).isBefore($1) }.prefix(limit))
+            return rest.page(by: order, limit: limit)
         }
     }
 

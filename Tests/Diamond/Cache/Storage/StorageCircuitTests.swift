@@ -30,7 +30,7 @@ import Testing
         advance(by: 1)
         #expect(circuit.admit() == .probe(1))
         #expect(circuit.admit() == .refuse)
-        circuit.settle(1, isGood: true)
+        circuit.end(probe: 1, isGood: true)
         #expect(circuit.admit() == .pass)
         #expect(circuit.fail())
     }
@@ -43,7 +43,7 @@ import Testing
             #expect(circuit.admit() == .refuse)
             advance(by: 1)
             #expect(circuit.admit() == .probe(number + 1))
-            circuit.settle(number + 1, isGood: false)
+            circuit.end(probe: number + 1, isGood: false)
         }
         let hasty = self.circuit(draw: 0)
         _ = hasty.fail()
@@ -54,11 +54,11 @@ import Testing
         let circuit = circuit(draw: 0)
         _ = circuit.fail()
         #expect(circuit.admit() == .probe(1))
-        circuit.settle(1, isGood: false)
+        circuit.end(probe: 1, isGood: false)
         #expect(circuit.admit() == .probe(2))
-        circuit.settle(1, isGood: true)
+        circuit.end(probe: 1, isGood: true)
         #expect(circuit.admit() == .refuse)
-        circuit.settle(2, isGood: true)
+        circuit.end(probe: 2, isGood: true)
         #expect(circuit.admit() == .pass)
     }
 }
