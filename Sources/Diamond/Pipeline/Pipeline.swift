@@ -109,9 +109,12 @@ final class Pipeline: Sendable {
             return try await handled(response, by: caller)
         }
         // That of a server has the decoder, and is not copied to set it again.
-        if response.facts.decoder == nil { response.facts.decoder = exchangeEnvironment.decoder }
+        if response.facts.decoder == nil { setDecoder(of: &response) }
         return response
     }
+
+    @inline(never)
+    private func setDecoder(of response: inout Response) { response.facts.decoder = exchangeEnvironment.decoder }
 
     /// Returns the response from the server or the cache, before it is transformed. Follows redirects hop by hop.
     func untransformedResponse(

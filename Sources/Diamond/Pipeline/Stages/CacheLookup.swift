@@ -2,7 +2,9 @@ import Foundation
 import HTTPTypes
 
 /// The second stage: finds the stored response for a request, decides how it may be used, and serves it.
-struct CacheLookup: Sendable {
+///
+/// It is a class because a caller that waits would have a copy of a large value in its async frame.
+final class CacheLookup: Sendable {
     /// The next step of a hop with a stored response.
     enum Step {
         case serve(StoredCandidate, Response.Source)
@@ -28,6 +30,26 @@ struct CacheLookup: Sendable {
     let activity: Activity
     /// Returns the current time.
     let now: @Sendable () -> WallTime
+
+    init(
+        cache: Cache?,
+        kind: CacheKind,
+        targets: [HTTPField.Name],
+        rules: KeyRules,
+        usesHTTPRules: Bool,
+        isGateway: Bool,
+        activity: Activity,
+        now: @escaping @Sendable () -> WallTime
+    ) {
+        self.cache = cache
+        self.kind = kind
+        self.targets = targets
+        self.rules = rules
+        self.usesHTTPRules = usesHTTPRules
+        self.isGateway = isGateway
+        self.activity = activity
+        self.now = now
+    }
 
     /// Returns the next step for a request.
     ///
@@ -113,6 +135,7 @@ struct CacheLookup: Sendable {
 
     /// Loads what a server has stored for a request, unless the response is in memory. Lookups find it until the result
     /// is released. A cache in a file needs no loading.
+    @inline(never)
     func load(for context: RequestContext) async -> LoadedEntries.Use? {
         guard let cache, cache.loaded != nil, let identity = context.identity, peek(identity, of: context.wire) == nil
         else { return nil }

@@ -19,6 +19,7 @@ final class RequestBuilder: Sendable {
     /// Returns the plan of an exchange, with the secrets of its request filled in.
     ///
     /// - Throws: `timedOut` if no time is left, `noCredential` if a secret is not known.
+    @inline(never)
     func plan(
         for context: RequestContext,
         _ revalidation: Revalidation,
