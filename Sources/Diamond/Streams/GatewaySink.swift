@@ -25,8 +25,6 @@ package protocol GatewayClient: Sendable {
 }
 
 extension GatewayClient {
-    package var hasSentBody: Bool { true }
-
     package func receive(_ interim: InterimResponse) {}
 
     package func write(rest reader: BodyReader) async throws {

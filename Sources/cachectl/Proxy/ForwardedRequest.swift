@@ -29,6 +29,7 @@ struct ForwardedRequest {
 
 /// The client of a forwarded request whose body is not needed.
 actor DiscardingClient: GatewayClient {
+    nonisolated var hasSentBody: Bool { true }
     private var head: Response?
     private var bodySize = 0
 

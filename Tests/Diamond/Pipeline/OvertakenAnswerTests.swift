@@ -162,6 +162,8 @@ import Testing
 }
 
 private struct SilentClient: GatewayClient {
+    var hasSentBody: Bool { true }
+
     func begin(_ head: Response) {}
     func write(_ piece: Data) {}
 }

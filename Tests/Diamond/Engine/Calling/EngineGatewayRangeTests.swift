@@ -10,6 +10,7 @@ import Testing
 @Suite("Conditions and ranges in a gateway", .limit(minutes: 5)) struct EngineGatewayRangeTests {
     /// A client that keeps what it receives.
     private final class Client: GatewayClient {
+        let hasSentBody = true
         private let received = Guarded<Response?>(nil)
 
         var response: Response? { received.withLock { $0 } }

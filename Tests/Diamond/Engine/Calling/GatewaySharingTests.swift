@@ -9,6 +9,7 @@ import Testing
 
 /// A client that collects what a gateway passes on. It reads nothing while its gate is closed.
 private final class WaitingClient: GatewayClient {
+    let hasSentBody = true
     private let received = Guarded<(head: Response?, body: Data)>((nil, Data()))
     private let isReading: Gate?
 

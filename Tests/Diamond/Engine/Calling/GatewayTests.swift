@@ -11,6 +11,7 @@ import Testing
 private final class CollectingClient: GatewayClient {
     struct Left: Error {}
 
+    let hasSentBody = true
     private let received = Guarded<(interim: [InterimResponse], heads: [Response], body: Data)>(([], [], Data()))
     private let onPiece: @Sendable (Data) async throws -> Void
 

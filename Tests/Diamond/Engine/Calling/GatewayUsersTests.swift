@@ -158,6 +158,7 @@ extension GatewayRun.Origin {
 
 /// A client that reads slowly.
 private final class RandomClient: GatewayClient {
+    let hasSentBody = true
     private let content = Guarded<(head: Response?, body: Data)>((nil, Data()))
     private let pauses: Int
 
