@@ -162,8 +162,8 @@ extension Cache {
         while true {
             let page = try storage.list([], by: .newest, after: cursor, limit: 1000)
             for record in page { try body(record) }
-            // A file leaves damaged rows out of a full page.
-            guard let last = page.last, page.count == 1000 || sqlite != nil else { return }
+            // Storages leave damaged rows out of a full page.
+            guard let last = page.last else { return }
             cursor = CacheCursor(after: last, by: .newest)
         }
     }

@@ -32,6 +32,7 @@ final class MemoryCacheServer: CacheStorageSuite.Place {
         var failure: CacheError?
         var isStalled = false
         var losesChunks = false
+        var pageLimit = Int.max
         /// The number of verbs that were called, and of those that have waited for the end of a stall.
         var calls = 0
     }
@@ -59,6 +60,12 @@ final class MemoryCacheServer: CacheStorageSuite.Place {
     var losesChunks: Bool {
         get { state.withLock { $0.losesChunks } }
         set { state.withLock { $0.losesChunks = newValue } }
+    }
+
+    /// The greatest number of records in a page, as if others of a full page were damaged.
+    var pageLimit: Int {
+        get { state.withLock { $0.pageLimit } }
+        set { state.withLock { $0.pageLimit = newValue } }
     }
 
     /// The number of verbs that were called.
@@ -217,7 +224,7 @@ private struct MemoryCacheStorage: LeasingCacheStorage {
     ) async throws(CacheError) -> [CacheRecord] {
         try await server.run { state in
             let rest = records(in: groups, state).filter { cursor?.isBefore($0) ?? true }
-            return rest.page(by: order, limit: limit)
+            return rest.page(by: order, limit: min(limit, state.pageLimit))
         }
     }
 

@@ -80,6 +80,20 @@ import Testing
         for engine in [first, second, other] { await engine.close() }
     }
 
+    @Test func `a reading of all entries continues after a page that lacks damaged ones`() async throws {
+        let engine = engine(stub())
+        for number in 1...3 { _ = try await engine.send(Self.page(number)) }
+        await engine.cache?.flush()
+        server.pageLimit = 1
+        var urls: Set<String> = []
+        try engine.cache?.forEachEntry { listing, _ in urls.insert(listing.url) }
+        #expect(urls == ["http://h/cities?page=1", "http://h/cities?page=2", "http://h/cities?page=3"])
+        var inspected = 0
+        try engine.cache?.inspectRecords { _ in inspected += 1 }
+        #expect(inspected == 3)
+        await engine.close()
+    }
+
     @Test func `each process finds the variant that its request selects`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             .stub(
