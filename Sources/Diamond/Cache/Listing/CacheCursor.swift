@@ -53,7 +53,10 @@ extension [CacheListing] {
 extension [CacheRecord] {
     /// Returns the first records by an order, for storages in memory.
     package func page(by order: CacheOrder, limit: Int) -> [CacheRecord] {
-        Array(sorted { CacheCursor(after: $0, by: order).isBefore($1) }.prefix(limit))
+        // The listing of each record is made once.
+        let listed = map { (record: $0, listing: CacheListing($0)) }
+        return listed.sorted { CacheCursor(after: $0.listing, by: order).isBefore($1.listing) }.prefix(limit).map(
+            \.record)
     }
 }
 
