@@ -91,9 +91,9 @@ public final class ModelCollection<Object: Model>: Observable, ObservedContent {
         set { core.observedDepth = newValue }
     }
 
-    /// Whether a loaded page of more than 500 rows is applied at once, in one change set. `false`, the default, applies
-    /// it in pieces of at most 150 rows, between which other work of the isolation domain runs. Each piece is a change
-    /// set.
+    /// Whether a loaded page of more than 1,000 rows or 256 KiB is applied at once, in one change set. `false`, the
+    /// default, applies it in pieces of at most 150 rows, between which other work of the isolation domain runs. Each
+    /// piece is a change set.
     public var appliesPagesAtOnce: Bool {
         get { core.appliesPagesAtOnce }
         set { core.appliesPagesAtOnce = newValue }

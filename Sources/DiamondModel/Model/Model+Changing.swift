@@ -9,8 +9,8 @@ extension Model {
         return value
     }
 
-    /// Changes a property, for its setter. A value equal to the old one changes nothing. Texts are equal if their bytes
-    /// are.
+    /// Changes a property, for its setter. A value equal to the old one changes nothing, but a repaired property then
+    /// counts as set. Texts are equal if their bytes are.
     ///
     /// - Parameters:
     ///   - property: The declaration of the property.

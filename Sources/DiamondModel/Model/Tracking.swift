@@ -54,7 +54,8 @@ struct Tracking: ~Copyable {
     /// Whether the model and its nested models are being read. Breaks cycles.
     var isVisiting = false
 
-    /// Whether a change of a property without rules only has to set its dirty bit, and to be reported.
+    /// Whether a change of a quiet property (``AnyProperty/isQuiet``) only has to set or clear its dirty bit, and to be
+    /// reported.
     @inlinable var isPlain: Bool { transactionDepth == 0 && repairs.isEmpty && rejections.isEmpty }
 
     /// Whether changes are reported.

@@ -8,6 +8,8 @@ import Observation
 /// ```swift
 /// static let name: Property<City, String> = Property(\.name, "name", or: "title", rules: [.nonEmpty])
 /// ```
+///
+/// `@unchecked Sendable`, because it is immutable.
 public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendable {
     @usableFromInline let keyPath: any KeyPath<Owner, Value> & Sendable
     @usableFromInline let codec: Codec<Value>

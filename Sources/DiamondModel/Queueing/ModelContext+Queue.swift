@@ -38,8 +38,8 @@ extension ModelContext {
     /// ``recordSaves`` has returned for it. If the program ends before that, it gets the answer again. Applying an
     /// answer twice changes nothing.
     ///
-    /// A context whose engine replays automatically applies the answers by itself. Then the call returns only failures
-    /// and calls that need review.
+    /// A context whose engine replays automatically applies the answers by itself. Then the call returns failures,
+    /// calls that need review, and answers that were not applied yet, such as those of an earlier run.
     ///
     /// - Parameter types: The classes whose answers are applied, for the current identity.
     /// - Returns: The saves and deletions that were answered since the last call, in the order in which they were
@@ -56,7 +56,7 @@ extension ModelContext {
     }
 
     /// Collects answers before or after another call. The next ``collectSaves(of:)`` returns them, and repeats what
-    /// fails here. If the engine replays automatically, it returns only failures.
+    /// fails here. If the engine replays automatically, it returns only the failures among them.
     ///
     /// - Parameter isOwn: Whether the last answer belongs to the caller's call, which reports it itself.
     nonisolated(nonsending) func collectForLater(
@@ -100,8 +100,8 @@ extension ModelContext {
         follow()
     }
 
-    /// Prepares the context for the values of a load: reads the queue, and applies the answers to ended calls, which the
-    /// values may already contain.
+    /// Prepares the context for the values of a load: reads the queue, and applies the answers to ended calls, which
+    /// the values may already contain.
     nonisolated(nonsending) func prepareLoad() async {
         if engine == nil { return }
         try? refreshCalls(isWhole: true)

@@ -21,8 +21,9 @@ extension ModelContext {
     /// The objects whose calls wait in the queue for the current identity, in the order of their first calls. Can be
     /// observed.
     ///
-    /// The context reads the queue at its first load, save or collection of answers, or when JSON is merged into it.
-    /// From then on it notices all changes by this process, and those by others at each load, save and collection.
+    /// The context reads the queue at its first load, save or collection of answers, when JSON is merged into it, or
+    /// when an object is registered. From its first load, save or collection on, it notices all changes by this
+    /// process. It notices those by others at each load, save and collection.
     public var waiting: [WaitingObject] {
         registrar.access(self, keyPath: \.waiting)
         let groups = Dictionary(grouping: overlay.calls.all.filter(isShown)) { ExactText($0.job.orderingKey ?? "") }
