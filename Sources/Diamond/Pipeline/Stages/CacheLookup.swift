@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// The second stage: finds the stored response for a request, decides how it may be used, and serves it.
 ///
-/// It is a class because a caller that waits would have a copy of a large value in its async frame.
+/// It is a class, as ``Admission`` is.
 final class CacheLookup: Sendable {
     /// The next step of a hop with a stored response.
     enum Step {
