@@ -16,7 +16,8 @@ enum RequestPriority: Int, CaseIterable, Comparable {
 }
 
 /// A caller that waits with a priority, which may change while it waits.
-protocol PriorityWaiter: Sendable {
+// A class, because async frames hold several references to the waiter.
+protocol PriorityWaiter: AnyObject, Sendable {
     /// The priority now.
     var priority: RequestPriority { get }
 
@@ -36,4 +37,18 @@ extension PriorityWaiter {
         onPriorityChange(change)
         known.reportChanges(upTo: { priority }, to: change)
     }
+}
+
+/// A waiter whose priority does not change.
+final class StandingPriority: PriorityWaiter {
+    let priority: RequestPriority
+
+    private init(_ priority: RequestPriority) { self.priority = priority }
+
+    private static let all = RequestPriority.allCases.map { StandingPriority($0) }
+
+    /// Returns the waiter with a priority.
+    static func waiter(_ priority: RequestPriority) -> StandingPriority { all[priority.rawValue] }
+
+    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) {}
 }

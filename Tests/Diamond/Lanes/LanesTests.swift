@@ -106,13 +106,13 @@ import Testing
         let scope = PermitScope(lane: .default, origin: "http://h")
         #expect(lanes.acquireIfAvailable(scope))
         let wait = Task {
-            await lanes.acquire(scope, for: Caller(), within: TimeLimit(.seconds(1), by: clock))
+            await lanes.acquire(scope, for: Caller().waiter, within: TimeLimit(.seconds(1), by: clock))
         }
         await untilTrue { clock.sleeping.count == 1 }
         clock.advance(by: .seconds(1))
         #expect(await !wait.value && lanes.waiting == 0)
         lanes.release(scope)
-        #expect(await lanes.acquire(scope, for: Caller(), within: TimeLimit(.zero, by: clock)))
+        #expect(await lanes.acquire(scope, for: Caller().waiter, within: TimeLimit(.zero, by: clock)))
         #expect(lanes.running == 1)
     }
 

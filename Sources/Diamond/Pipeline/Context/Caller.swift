@@ -58,8 +58,8 @@ struct Caller: Sendable {
     /// The caller of background work, which continues after this caller has its response or was canceled. It has the
     /// same priority, and no run.
     var inBackground: Caller {
-        with { [priority] in
-            $0.standingPriority = priority
+        with { [waiter] in
+            $0.standingPriority = waiter.priority
             $0.run = nil
             $0.sink = nil
             $0.gate = nil
@@ -92,9 +92,7 @@ struct Caller: Sendable {
     }
 }
 
-extension Caller: PriorityWaiter {
-    /// The connection's priority now; that of a task, and of background work, does not change.
-    var priority: RequestPriority { self.run?.priority ?? content.value.standingPriority }
-
-    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) { self.run?.onPriorityChange(change) }
+extension Caller {
+    /// The waiter with the connection's priority; that of a task, and of background work, does not change.
+    var waiter: any PriorityWaiter { self.run ?? StandingPriority.waiter(content.value.standingPriority) }
 }

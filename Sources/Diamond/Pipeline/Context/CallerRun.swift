@@ -1,6 +1,6 @@
 /// The run of a connection, as the pipeline sees it. A pause may give up a run. The next run then begins from the
 /// start.
-protocol CallerRun: AnyObject, PriorityWaiter {
+protocol CallerRun: PriorityWaiter {
     /// The position in the log of invalidations at which the run began.
     var startedAt: LogPosition { get }
     /// Whether the run has ended, or a pause has given it up.

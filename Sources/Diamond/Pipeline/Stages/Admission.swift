@@ -33,13 +33,14 @@ final class Admission: Sendable {
     /// - Throws: `cancelled` with the waiting task, `timedOut` if the time is up.
     func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
         let scope = plan.context.permitScope
-        if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: caller) { return permit }
+        let waiter = caller.waiter
+        if let permit = LanePermit.acquireIfAvailable(for: scope, of: lanes, as: waiter) { return permit }
         let limit = try builder.time.rest(of: plan.context.resolved, since: plan.timeStart).map(
             builder.time.clock.limit)
         caller.run?.setWaiting(true)
         defer { caller.run?.setWaiting(false) }
         return try await LanePermit.acquire(
-            for: scope, of: lanes, as: caller,
+            for: scope, of: lanes, as: waiter,
             countedIn: { [activity] in plan.context.scope(in: activity, of: plan.parent) }, within: limit)
     }
 

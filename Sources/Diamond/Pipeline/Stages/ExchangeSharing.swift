@@ -109,7 +109,7 @@ final class ExchangeSharing: Sendable {
     ) async -> ExchangeOutcome {
         let outcome = await exchanges.outcome(
             for: key,
-            by: .init(of: plan.context.caller, within: time?.limit, onEvent: onEvent),
+            by: .init(of: plan.context.caller.waiter, within: time?.limit, onEvent: onEvent),
             at: invalidations.position,
             isCurrent: { !isOutdated(since: $0.startedAt, for: plan) },
             isNeeded: { !lookup.isSuperseded(plan) },
