@@ -210,7 +210,7 @@ enum DependencyGraph {
     static func end(_ edge: Dependency) { end { [edge] } }
 
     /// Ends edges. Outside of the lock, it ends gates for Foundation and starts connections that are ready.
-    private static func end(_ edges: () -> [Dependency]) {
+    private static func end<Edges: Collection<Dependency>>(_ edges: () -> Edges) {
         let (gates, ended) = core.withLock { core in
             let edges = edges()
             return (end(edges, in: &core), edges)
@@ -223,7 +223,9 @@ enum DependencyGraph {
         startReady()
     }
 
-    private static func end(_ edges: [Dependency], in core: inout Core) -> [(DependencyGate, of: Connection)] {
+    private static func end(
+        _ edges: some Collection<Dependency>, in core: inout Core
+    ) -> [(DependencyGate, of: Connection)] {
         var gates: [(DependencyGate, of: Connection)] = []
         for edge in edges where !edge.isOver {
             edge.isOver = true

@@ -8,28 +8,29 @@ final class DependencyNode: @unchecked Sendable {
     /// The connection of the node, until it is freed. Its `deinit` takes the lock, so that the reference is valid under
     /// the lock. Never retain it beyond the lock, because the connection may be about to be freed.
     unowned(unsafe) private(set) var connection: Connection?
-    private(set) var dependencies: [Dependency] = []
+    private(set) var dependencies: SmallArray<Dependency> = []
+    // Next to another small member, because very many connections may wait.
     /// The number of dependencies that have not ended.
-    private(set) var unfinished = 0
+    private(set) var unfinished: Int32 = 0
+    private var compaction: Int32 = 16
     /// The gate that Foundation waits for, while there are unfinished dependencies and a queue may know the connection.
     private(set) var gate: DependencyGate?
     /// The connection of the gate. It must not be freed while its gate ends.
     private weak var gated: Connection?
     /// The position in the ``DependencyOrder``, once the node has an edge.
     var order: Int?
-    /// A strong reference to the connection while it waits to be started, so that its caller need not hold one.
-    var waiting: Connection?
     /// Whether the node waits, or has waited, for an operation that is no connection ("foreign"), directly or through
     /// others.
     private(set) var awaitsForeign = false
+    /// A strong reference to the connection while it waits to be started, so that its caller need not hold one.
+    var waiting: Connection?
     /// The node before this one in the line of a serial lane.
     weak var predecessor: DependencyNode?
     /// The node after this one in a serial line.
     weak var successor: DependencyNode?
     /// The connection before this one in the line. The line retains it while the node is linked.
     var inFront: Connection? { predecessor?.connection }
-    private var dependents: [Dependency] = []
-    private var compaction = 16
+    private var dependents: SmallArray<Dependency> = []
 
     init(_ connection: Connection) { self.connection = connection }
 
@@ -160,14 +161,14 @@ final class DependencyNode: @unchecked Sendable {
     ///   held.
     func add(_ edge: Dependency, releaseLater: inout [AnyObject]) {
         if dependents.count >= compaction {
-            releaseLater += dependents as [AnyObject]
+            releaseLater += dependents.map { $0 as AnyObject }
             dependents.removeAll(where: \.isOver)
-            compaction = max(16, 2 * dependents.count)
+            compaction = max(16, Int32(clamping: 2 * dependents.count))
         }
         dependents.append(edge)
     }
 
-    func takeDependents() -> [Dependency] {
+    func takeDependents() -> SmallArray<Dependency> {
         defer { dependents = [] }
         return dependents
     }
