@@ -14,8 +14,7 @@ package struct FIFOQueue<Element> {
 
     package mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
-        let first = elements[start]
-        elements[start] = nil
+        let first = elements[start].take()
         start += 1
         if start >= 32, start * 2 >= elements.count {
             elements.removeFirst(start)

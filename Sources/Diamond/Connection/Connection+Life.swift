@@ -31,7 +31,8 @@ extension Connection {
         let isEnd = notifiesKVO && action == .finish
         if isEnd { willChangeValue(forKey: "isFinished") }
         if action == .finish { core.withLock { $0.hasFinished = true } }
-        if notifiesKVO { didChangeValue(forKey: "isExecuting") }
+        // Foundation on Linux ignores the end of the execution: it uses that of the operation.
+        if notifiesKVO, !isEnd || Self.isKeyValueObserved { didChangeValue(forKey: "isExecuting") }
         if isEnd { didChangeValue(forKey: "isFinished") }
         if action == .suspend { run?.abandon() }
         if isPauseUnrecorded { recordPause() }

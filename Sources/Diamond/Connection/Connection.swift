@@ -76,7 +76,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     var knownNode: DependencyNode?
     /// Whether a queue may know the connection. A gate then makes the queue wait for the dependencies. Only
     /// ``DependencyGraph`` uses it.
-    var isWatched = Connection.isWatchedFromStart
+    var isWatched = Connection.isKeyValueObserved
     /// Whether a queue of the app may have the connection, and starts it. Only ``DependencyGraph`` uses it.
     var isQueued = false
     /// Whether an operation that is no connection waits, or has waited, for this connection, directly or through
@@ -283,10 +283,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     }
 
     #if canImport(Darwin)
-    // A queue there uses key-value observing, and can miss operations that override `isReady`.
-    private static let isWatchedFromStart = true
+    /// Whether queues use key-value observing. They can then miss operations that override `isReady`.
+    static let isKeyValueObserved = true
     #else
-    private static let isWatchedFromStart = false
+    static let isKeyValueObserved = false
     #endif
 
     /// Whether a queue may start the connection. An `OperationQueue` reads this when the connection is added to it; an
