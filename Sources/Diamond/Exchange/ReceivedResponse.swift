@@ -2,26 +2,32 @@ import Foundation
 import HTTPTypes
 
 /// A whole response as it came over the wire.
+@dynamicMemberLookup
 struct ReceivedResponse: Sendable {
-    var status: HTTPResponse.Status
-    var headers: HTTPFields
-    var body: Data
-    var sentAt: WallTime
-    var receivedAt: WallTime
-    /// Whether cookies or an interceptor have added a credential of an unknown user to the request. The response is
-    /// then for its caller only.
-    var isPersonal: Bool
-    /// The names of the request's headers that an interceptor has changed, in lower case. The request's key does not
-    /// contain their values.
-    var adaptedHeaders: Set<String>
-    /// The secret values of the request, if the response has a problem that may repeat them.
-    var secrets = IndirectOptional<SecretValues>.none
-    /// Whether the body goes into a ``BodySink``, and is not here.
-    var isInSink: Bool
+    struct Content: Sendable {
+        var status: HTTPResponse.Status
+        var headers: HTTPFields
+        var body: Data
+        var sentAt: WallTime
+        var receivedAt: WallTime
+        /// Whether cookies or an interceptor have added a credential of an unknown user to the request. The response is
+        /// then for its caller only.
+        var isPersonal: Bool
+        /// The names of the request's headers that an interceptor has changed, in lower case. The request's key does
+        /// not contain their values.
+        var adaptedHeaders: Set<String>
+        /// The secret values of the request, if the response has a problem that may repeat them.
+        var secrets = IndirectOptional<SecretValues>.none
+        /// Whether the body goes into a ``BodySink``, and is not here.
+        var isInSink: Bool
+        /// The status of the last part, if the body was received in parts.
+        var partStatus: Int?
+    }
+
+    // In one reference, because every step of an exchange copies the response.
+    private var content: CopyOnWrite<Content>
     /// The attempts that led to the response; empty if the first attempt did.
     var attempts: [Attempt] = []
-    /// The status of the last part, if the body was received in parts.
-    var partStatus: Int?
     /// The measurements of the exchange.
     var metrics = IndirectOptional<ExchangeMetrics>.none
 
@@ -35,14 +41,16 @@ struct ReceivedResponse: Sendable {
         adaptedHeaders: Set<String> = [],
         isInSink: Bool = false
     ) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.sentAt = sentAt
-        self.receivedAt = receivedAt
-        self.isPersonal = isPersonal
-        self.adaptedHeaders = adaptedHeaders
-        self.isInSink = isInSink
+        content = CopyOnWrite(
+            Content(
+                status: status, headers: headers, body: body, sentAt: sentAt, receivedAt: receivedAt,
+                isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, isInSink: isInSink))
+    }
+
+    /// A property of the ``Content``.
+    subscript<Value>(dynamicMember property: WritableKeyPath<Content, Value>) -> Value {
+        get { content.value[keyPath: property] }
+        _modify { yield &content.value[keyPath: property] }
     }
 }
 

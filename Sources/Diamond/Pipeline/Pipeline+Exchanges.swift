@@ -68,34 +68,50 @@ extension Pipeline {
         of exchange: Exchange,
         permit: inout LanePermit
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
-        let plan = exchange.plan
         var attempts = RetryLoop(exchange)
         let received: ReceivedResponse
         do throws(ConnectionError) { received = try await attempts.receivedResponse(&permit) } catch {
             await finish(exchange, after: error)
             throw error
         }
+        note(received, of: exchange)
+        guard !received.isInSink else { return await endingInSink(received, of: exchange) }
+        if let meaning = confirmation(by: received, of: exchange) {
+            return try await answered(by: received, meaning: meaning, to: exchange, permit: &permit)
+        }
+        // Code of the app may send requests through this engine, and writing to disk needs no permit.
+        permit.release()
+        return .response(try await stored(received, to: exchange))
+    }
+
+    // Not inlined, as the steps of ``Transfer`` that do not wait.
+    @inline(never)
+    private func note(_ received: ReceivedResponse, of exchange: Exchange) {
         if (200..<400).contains(received.status.code) { answers.send(exchange.origin) }
         store.freshen(by: received, admitted: exchange)
-        guard !received.isInSink else {
-            // Before its own invalidations, which are not about it.
-            let entryForGet = store.entryForGet(of: received, admitted: exchange)
-            await store.invalidate(after: received, to: plan.context)
-            await exchange.bodyRecorder?.finish(received, admitted: exchange, entryForGet: entryForGet)
-            plan.context.caller.sink?.complete()
-            return .response(response(from: received, to: plan.context))
-        }
+    }
+
+    /// Returns the meaning of a 304 that is not for the caller; `nil` for a response that is, which is noted.
+    @inline(never)
+    private func confirmation(by received: ReceivedResponse, of exchange: Exchange) -> NotModifiedDecision? {
+        let plan = exchange.plan
         let meaning = plan.meaning(of: received)
-        guard let meaning, !meaning.isForCaller else {
-            if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: exchange) }
-            let isForAll = store.isForAll(received, to: plan.context)
-            store.unshared.note(isForAll && !received.isPersonal, of: plan)
-            if !isForAll { exchange.report(.personal) }
-            // Code of the app may send requests through this engine, and writing to disk needs no permit.
-            permit.release()
-            return .response(try await stored(received, to: exchange))
-        }
-        return try await answered(by: received, meaning: meaning, to: exchange, permit: &permit)
+        if let meaning, !meaning.isForCaller { return meaning }
+        if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: exchange) }
+        let isForAll = store.isForAll(received, to: plan.context)
+        store.unshared.note(isForAll && !received.isPersonal, of: plan)
+        if !isForAll { exchange.report(.personal) }
+        return nil
+    }
+
+    @inline(never)
+    private func endingInSink(_ received: ReceivedResponse, of exchange: Exchange) async -> ExchangeOutcome.Ending {
+        // Before its own invalidations, which are not about it.
+        let entryForGet = store.entryForGet(of: received, admitted: exchange)
+        await store.invalidate(after: received, to: exchange.context)
+        await exchange.bodyRecorder?.finish(received, admitted: exchange, entryForGet: entryForGet)
+        exchange.context.caller.sink?.complete()
+        return .response(response(from: received, to: exchange.context))
     }
 
     @inline(never)

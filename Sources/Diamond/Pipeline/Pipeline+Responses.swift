@@ -51,23 +51,32 @@ extension Pipeline {
     ///
     /// - Throws: the error of an interceptor that refuses the response, for all callers; then it is not stored.
     func stored(_ received: ReceivedResponse, to exchange: Exchange) async throws(ConnectionError) -> Response {
+        // Most responses invalidate nothing, are processed by no code of the app, and were received in one piece:
+        // storing them needs no wait.
+        let needsNoWait =
+            exchange.context.wire.method.isSafe && exchangeEnvironment.interceptors.isEmpty
+            && exchange.context.caller.handler == nil && exchange.bodyRecorder?.hasBegun != true
+            && received.status != .partialContent
+        return needsNoWait
+            ? storedAtOnce(received, to: exchange) : try await storedAfterInvalidation(received, to: exchange)
+    }
+
+    @inline(never)
+    private func storedAfterInvalidation(
+        _ received: ReceivedResponse,
+        to exchange: Exchange
+    ) async throws(ConnectionError) -> Response {
         // Before its own invalidations, which are not about it.
         let entry = store.entryForGet(of: received, admitted: exchange)
         await store.invalidate(after: received, to: exchange.context)
-        // Most responses are processed by no code of the app, and were received in one piece: storing them needs no
-        // wait.
-        let needsNoWait =
-            exchangeEnvironment.interceptors.isEmpty && exchange.context.caller.handler == nil
-            && exchange.bodyRecorder?.hasBegun != true && received.status != .partialContent
-        let response =
-            needsNoWait
-            ? storedAtOnce(received, to: exchange) : try await validatedAndStored(received, to: exchange)
+        let response = try await validatedAndStored(received, to: exchange)
         // The response to a POST is stored for later GETs after the URL's stored responses were invalidated.
         guard let entry, await mayStore(response, for: exchange.context) else { return response }
         store.add(entry)
         return response.storing(entry.entry.stored, for: exchange.context)
     }
 
+    @inline(never)
     private func storedAtOnce(_ received: ReceivedResponse, to exchange: Exchange) -> Response {
         let context = exchange.context
         if store.isForCache(received, to: exchange.plan), let entry = store.entry(of: received, to: exchange) {

@@ -62,11 +62,11 @@ struct PartialResponse: Sendable {
 
 extension ReceivedResponse {
     fileprivate mutating func noteNewerPart(_ head: ReceivedResponse) {
-        sentAt = head.sentAt
-        receivedAt = head.receivedAt
-        partStatus = head.status.code
+        self.sentAt = head.sentAt
+        self.receivedAt = head.receivedAt
+        self.partStatus = head.status.code
         // One personal part makes the whole response personal.
-        isPersonal = isPersonal || head.isPersonal
-        adaptedHeaders.formUnion(head.adaptedHeaders)
+        self.isPersonal = self.isPersonal || head.isPersonal
+        self.adaptedHeaders.formUnion(head.adaptedHeaders)
     }
 }

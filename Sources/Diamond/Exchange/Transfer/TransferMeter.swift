@@ -57,6 +57,7 @@ final class TransferMeter: Sendable {
     // MARK: Measuring
 
     /// Returns the request with a body that is counted as the transport reads it.
+    @inline(never)
     func measured(_ request: TransportRequest) -> TransportRequest {
         guard case .stream(let length, let make) = request.body else { return request }
         var measured = request

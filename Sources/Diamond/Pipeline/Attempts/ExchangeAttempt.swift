@@ -2,7 +2,9 @@ import Foundation
 import HTTPTypes
 
 /// One attempt of an exchange, after it has ended.
-struct ExchangeAttempt: Sendable {
+///
+/// It is a class, so that each step of the exchange stores only a reference.
+final class ExchangeAttempt: Sendable {
     /// The limit for the time of an attempt.
     struct Limit: Sendable {
         /// The time that is left for the attempt.
@@ -115,7 +117,7 @@ struct ExchangeAttempt: Sendable {
 }
 
 extension Transfer {
-    /// Runs the attempt, and notes how it ends.
+    /// Runs the attempt.
     func run() async -> ExchangeAttempt {
         let token = exchange.scope.begin(.attempt, attempt: number)
         let sentAt = environment.now()
@@ -125,12 +127,24 @@ extension Transfer {
             if let limit, exchange.sink == nil { await completion(sentAt: sentAt, within: limit) } else {
                 await completion(sentAt: sentAt, headLimit: limit)
             }
-        let attempt = ExchangeAttempt(self, startedAt: sentAt.date, completion)
+        return attempt(after: completion, startedAt: sentAt.date, countedBy: token)
+    }
+
+    /// Notes how the attempt has ended.
+    @inline(never)
+    private func attempt(
+        after completion: Completion,
+        startedAt: Date,
+        countedBy token: ActivityToken
+    ) -> ExchangeAttempt {
+        let attempt = ExchangeAttempt(self, startedAt: startedAt, completion)
         token.end(attempt.activityOutcome)
         environment.retryCoordinator.note(attempt.result, of: admission, from: exchange.origin)
         return attempt
     }
 
+    // Not inlined, because few policies limit an attempt.
+    @inline(never)
     private func completion(sentAt: WallTime, within limit: ExchangeAttempt.Limit) async -> Completion {
         let clock = environment.retryCoordinator.clock
         var (completion, isLate) = await clock.limit(limit.rest).canceling { await self.completion(sentAt: sentAt) }

@@ -68,6 +68,7 @@ extension RetryLoop {
     /// Returns the limit for the time of an attempt; `nil` for none.
     ///
     /// - Parameter spent: the part of its time that interceptors have already spent.
+    @inline(never)
     func limit(after spent: Duration) -> ExchangeAttempt.Limit? {
         exchange.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
     }

@@ -39,7 +39,19 @@ struct RetryLoop: Sendable {
     /// - Parameter permit: the permit for the first attempt.
     mutating func receivedResponse(_ permit: inout LanePermit) async throws(ConnectionError) -> ReceivedResponse {
         retryCoordinator.deposit(to: exchange.origin, at: EngineTime(start))
-        guard let recorder = exchange.recorder else { return try await result(&permit).get() }
+        let result =
+            if let recorder = exchange.recorder { await recordedResult(by: recorder, permit: &permit) } else {
+                await result(&permit)
+            }
+        return try result.get()
+    }
+
+    // Not inlined, because few exchanges are recorded.
+    @inline(never)
+    private mutating func recordedResult(
+        by recorder: any BodyRecording,
+        permit: inout LanePermit
+    ) async -> Result<ReceivedResponse, ConnectionError> {
         let result = await withTaskCancellationHandler {
             partialResponse = await recorder.partialResponse(for: request)
             return await self.result(&permit)
@@ -47,7 +59,7 @@ struct RetryLoop: Sendable {
             recorder.cancel()
         }
         if case .some = partialResponse { await savePartialResponse(by: recorder, permit: &permit) }
-        return try result.get()
+        return result
     }
 
     private func savePartialResponse(by recorder: any BodyRecording, permit: inout LanePermit) async {
@@ -109,6 +121,7 @@ struct RetryLoop: Sendable {
     }
 
     /// Returns the response of the last attempt, or throws its error.
+    @inline(never)
     private mutating func response(of attempt: ExchangeAttempt) throws(ConnectionError) -> ReceivedResponse {
         if attempt.isGood { history.recordSuccess(attempt.recordedOutcome, startedAt: attempt.startedAt) }
         return try attempt.receivedResponse(after: history.attempts, since: start)
@@ -117,7 +130,7 @@ struct RetryLoop: Sendable {
     private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
     {
         let isPlain = environment.interceptors.isEmpty && exchange.gate == nil
-        let transfer = try isPlain ? transfer(outgoing, number: number) : await prepareAttempt(number)
+        let transfer = try isPlain ? plainAttempt() : await prepareAttempt(number)
         exchange.report(.began(transfer.meter))
         let attempt =
             if let delay = hedgeDelay { await race(transfer, after: delay, holding: permit) } else {
@@ -130,8 +143,13 @@ struct RetryLoop: Sendable {
         return attempt
     }
 
+    /// Prepares an attempt without interceptors and without a gate.
+    @inline(never)
+    private func plainAttempt() throws(ConnectionError) -> Transfer { try transfer(outgoing, number: number) }
+
     /// The time after which a second attempt begins in parallel; `nil` for no hedge. A request is hedged once, if its
     /// method is safe, it has neither a body nor a sink, and no partial response is continued.
+    @inline(never)
     private var hedgeDelay: Duration? {
         guard let delay = exchange.policy.hedgeDelay, !hasHedged, case .none = partialResponse,
             case .none = request.body, exchange.sink == nil, request.method.isSafe

@@ -9,8 +9,7 @@ final class Transfer: Sendable {
         /// A whole response was received.
         ///
         /// - Parameter answered: the server's own status: 206 or 416 if it completes a partial response.
-        // Indirect, because it is returned through every step, and most read only its status.
-        indirect case received(ReceivedResponse, answered: HTTPResponse.Status)
+        case received(ReceivedResponse, answered: HTTPResponse.Status)
         /// The partial response cannot be resumed, and the server's response is of no use to the caller. The whole has
         /// to be requested.
         case refused(HTTPResponse.Status, HTTPFields)
@@ -69,10 +68,11 @@ final class Transfer: Sendable {
                 if let headLimit { try await response(within: headLimit) } else {
                     try await environment.transport.send(meter.measured(request))
                 }
-            let head = head(of: response, sentAt: sentAt)
+            var head = head(of: response, sentAt: sentAt)
             // Most bodies arrive together with the head, so that the transfer cannot break any more.
-            if case .none = resumed, let whole = arrivedResponse(response.body, head: head) {
-                return Completion(end: .received(whole, answered: head.status))
+            if case .none = resumed, let body = arrivedBody(response.body, head: head) {
+                head.body = body
+                return Completion(end: .received(head, answered: head.status))
             }
             return await receive(response.body, head: head)
         } catch {
@@ -81,6 +81,7 @@ final class Transfer: Sendable {
     }
 
     /// Returns the response, whose body may still be on the way.
+    @inline(never)
     private func response(within limit: ExchangeAttempt.Limit) async throws(TransportError) -> TransportResponse {
         let (result, isLate) = await environment.retryCoordinator.clock.limit(limit.rest).canceling {
             await Result { [self] () async throws(TransportError) in
@@ -95,6 +96,9 @@ final class Transfer: Sendable {
         throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
     }
 
+    // Not inlined, as the steps without a wait in ``RetryLoop``: a frame of an async function has the values of what is
+    // inlined into it, and the frames of one exchange would take several times the memory, and time to allocate it.
+    @inline(never)
     private func head(of response: TransportResponse, sentAt: WallTime) -> ReceivedResponse {
         meter.receiveHead(response, to: request)
         reportCoding(of: response)
@@ -126,6 +130,7 @@ final class Transfer: Sendable {
         exchange.activity.report(.unknownContentCoding(coding.printable, origin: exchange.origin))
     }
 
+    @inline(never)
     private func receive(_ body: BodyStream, head: ReceivedResponse) async -> Completion {
         guard let resumed = resumed.value else { return await receiveNew(body, head: head) }
         switch ResumeDecision(for: resumed.content, status: head.status.code, headers: head.headers) {
@@ -158,7 +163,9 @@ final class Transfer: Sendable {
         do throws(TransportError) { try await open(head) } catch {
             return Completion(end: .failed(error, head: .some(head)))
         }
-        if let received = arrivedResponse(body, head: head) {
+        if let data = arrivedBody(body, head: head) {
+            var received = head
+            received.body = data
             return Completion(end: .received(received, answered: head.status))
         }
         guard exchange.isContinuable, let partial = PartialResponse(head) else {
@@ -167,14 +174,14 @@ final class Transfer: Sendable {
         return await receiveParts(of: partial, body: body, head: head)
     }
 
-    private func arrivedResponse(_ body: BodyStream, head: ReceivedResponse) -> ReceivedResponse? {
+    /// Returns the body if all of it has arrived.
+    @inline(never)
+    private func arrivedBody(_ body: BodyStream, head: ReceivedResponse) -> Data? {
         let limit = limit(of: head)
         guard !head.isInSink, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.arrivedBody(upTo: limit)
         else { return nil }
         meter.receive(data.count)
-        var received = head
-        received.body = data
-        return received
+        return data
     }
 
     private func receiveAll(

@@ -34,6 +34,7 @@ final class Exchange: Sendable {
     ///   - timeStart: the start of the request's time.
     ///   - report: receives the events of the exchange.
     /// - Throws: `timedOut` if no time is left.
+    @inline(never)
     init(
         _ plan: ExchangePlan,
         at position: SendPosition,
