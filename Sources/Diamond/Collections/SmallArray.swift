@@ -19,5 +19,8 @@ struct SmallArray<Element>: RandomAccessCollection, ExpressibleByArrayLiteral {
         if head == nil { head = element } else { rest.append(element) }
     }
 
-    mutating func removeAll(where isMeant: (Element) -> Bool) { self = SmallArray(filter { !isMeant($0) }) }
+    mutating func removeAll(where isMeant: (Element) -> Bool) {
+        rest.removeAll(where: isMeant)
+        if let first = head, isMeant(first) { head = rest.isEmpty ? nil : rest.removeFirst() }
+    }
 }

@@ -16,7 +16,7 @@ enum RequestPriority: Int, CaseIterable, Comparable {
 }
 
 /// A caller that waits with a priority, which may change while it waits.
-// A class, because async frames hold several references to the waiter.
+// A class, because async frames have several copies of the waiter, which are then only references.
 protocol PriorityWaiter: AnyObject, Sendable {
     /// The priority now.
     var priority: RequestPriority { get }

@@ -31,7 +31,7 @@ extension Connection {
         let isEnd = notifiesKVO && action == .finish
         if isEnd { willChangeValue(forKey: "isFinished") }
         if action == .finish { core.withLock { $0.hasFinished = true } }
-        // Foundation on Linux ignores the end of the execution: it uses that of the operation.
+        // Foundation on Linux ignores that the execution has ended: it acts on `isFinished`.
         if notifiesKVO, !isEnd || Self.isKeyValueObserved { didChangeValue(forKey: "isExecuting") }
         if isEnd { didChangeValue(forKey: "isFinished") }
         if action == .suspend { run?.abandon() }

@@ -4,6 +4,7 @@ import HTTPTypes
 /// A whole response as it came over the wire.
 @dynamicMemberLookup
 struct ReceivedResponse: Sendable {
+    /// The response itself.
     struct Content: Sendable {
         var status: HTTPResponse.Status
         var headers: HTTPFields
@@ -26,6 +27,7 @@ struct ReceivedResponse: Sendable {
 
     // In one reference, because every step of an exchange copies the response.
     private var content: CopyOnWrite<Content>
+    // Not in the content, because they are set while the ended attempt shares it.
     /// The attempts that led to the response; empty if the first attempt did.
     var attempts: [Attempt] = []
     /// The measurements of the exchange.

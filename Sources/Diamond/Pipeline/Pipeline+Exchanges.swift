@@ -76,32 +76,30 @@ extension Pipeline {
         }
         note(received, of: exchange)
         guard !received.isInSink else { return await endingInSink(received, of: exchange) }
-        if let meaning = confirmation(by: received, of: exchange) {
+        let meaning = exchange.plan.meaning(of: received)
+        if let meaning, !meaning.isForCaller {
             return try await answered(by: received, meaning: meaning, to: exchange, permit: &permit)
         }
+        noteForCaller(received, isConfirming: meaning == .pass(isConfirming: true), of: exchange)
         // Code of the app may send requests through this engine, and writing to disk needs no permit.
         permit.release()
         return .response(try await stored(received, to: exchange))
     }
 
-    // Not inlined, as the steps of ``Transfer`` that do not wait.
+    // This and the next are not inlined, like other steps that do not wait: see ``Pipeline``.
     @inline(never)
     private func note(_ received: ReceivedResponse, of exchange: Exchange) {
         if (200..<400).contains(received.status.code) { answers.send(exchange.origin) }
         store.freshen(by: received, admitted: exchange)
     }
 
-    /// Returns the meaning of a 304 that is not for the caller; `nil` for a response that is, which is noted.
+    /// - Parameter isConfirming: whether the response is a 304 that confirms a stored response, too.
     @inline(never)
-    private func confirmation(by received: ReceivedResponse, of exchange: Exchange) -> NotModifiedDecision? {
-        let plan = exchange.plan
-        let meaning = plan.meaning(of: received)
-        if let meaning, !meaning.isForCaller { return meaning }
-        if meaning == .pass(isConfirming: true) { store.update(by: received, admitted: exchange) }
-        let isForAll = store.isForAll(received, to: plan.context)
-        store.unshared.note(isForAll && !received.isPersonal, of: plan)
+    private func noteForCaller(_ received: ReceivedResponse, isConfirming: Bool, of exchange: Exchange) {
+        if isConfirming { store.update(by: received, admitted: exchange) }
+        let isForAll = store.isForAll(received, to: exchange.context)
+        store.unshared.note(isForAll && !received.isPersonal, of: exchange.plan)
         if !isForAll { exchange.report(.personal) }
-        return nil
     }
 
     @inline(never)

@@ -58,11 +58,11 @@ extension Pipeline {
             && exchange.context.caller.handler == nil && exchange.bodyRecorder?.hasBegun != true
             && received.status != .partialContent
         return needsNoWait
-            ? storedAtOnce(received, to: exchange) : try await storedAfterInvalidation(received, to: exchange)
+            ? storedAtOnce(received, to: exchange) : try await storedWithWaits(received, to: exchange)
     }
 
     @inline(never)
-    private func storedAfterInvalidation(
+    private func storedWithWaits(
         _ received: ReceivedResponse,
         to exchange: Exchange
     ) async throws(ConnectionError) -> Response {

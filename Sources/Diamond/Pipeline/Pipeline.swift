@@ -17,8 +17,8 @@ import HTTPTypes
 ///
 /// It is a class because every task of the engine has it.
 // Thousands of callers may wait at the same time, each with the async frames of the functions that it is in. Functions
-// that few callers need, or that handle large values, are not inlined into these: otherwise a caller that waits takes
-// twice the memory (`scripts/bench queued-memory`).
+// that few callers need, that handle large values, or that do not wait are not inlined into these: otherwise a caller
+// that waits takes twice the memory, and an exchange three times (`scripts/bench queued-memory engine-nostore-64`).
 final class Pipeline: Sendable {
     let exchangeEnvironment: ExchangeEnvironment
     let activity: Activity

@@ -9,7 +9,7 @@ final class DependencyNode: @unchecked Sendable {
     /// the lock. Never retain it beyond the lock, because the connection may be about to be freed.
     unowned(unsafe) private(set) var connection: Connection?
     private(set) var dependencies: SmallArray<Dependency> = []
-    // Next to another small member, because very many connections may wait.
+    // These two share a word, and `awaitsForeign` is where `order` leaves room: very many connections may wait.
     /// The number of dependencies that have not ended.
     private(set) var unfinished: Int32 = 0
     private var compaction: Int32 = 16

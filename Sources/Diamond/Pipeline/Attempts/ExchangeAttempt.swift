@@ -117,7 +117,7 @@ final class ExchangeAttempt: Sendable {
 }
 
 extension Transfer {
-    /// Runs the attempt.
+    /// Runs the attempt, and notes how it ends.
     func run() async -> ExchangeAttempt {
         let token = exchange.scope.begin(.attempt, attempt: number)
         let sentAt = environment.now()
@@ -130,7 +130,7 @@ extension Transfer {
         return attempt(after: completion, startedAt: sentAt.date, countedBy: token)
     }
 
-    /// Notes how the attempt has ended.
+    /// Returns the ended attempt, and notes its end.
     @inline(never)
     private func attempt(
         after completion: Completion,

@@ -46,7 +46,7 @@ struct RetryLoop: Sendable {
         return try result.get()
     }
 
-    // Not inlined, because few exchanges are recorded.
+    // Not inlined, so that the frame of an exchange that is not recorded is smaller.
     @inline(never)
     private mutating func recordedResult(
         by recorder: any BodyRecording,
@@ -130,7 +130,7 @@ struct RetryLoop: Sendable {
     private mutating func attempt(holding permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt
     {
         let isPlain = environment.interceptors.isEmpty && exchange.gate == nil
-        let transfer = try isPlain ? plainAttempt() : await prepareAttempt(number)
+        let transfer = try isPlain ? preparePlainAttempt() : await prepareAttempt(number)
         exchange.report(.began(transfer.meter))
         let attempt =
             if let delay = hedgeDelay { await race(transfer, after: delay, holding: permit) } else {
@@ -145,7 +145,7 @@ struct RetryLoop: Sendable {
 
     /// Prepares an attempt without interceptors and without a gate.
     @inline(never)
-    private func plainAttempt() throws(ConnectionError) -> Transfer { try transfer(outgoing, number: number) }
+    private func preparePlainAttempt() throws(ConnectionError) -> Transfer { try transfer(outgoing, number: number) }
 
     /// The time after which a second attempt begins in parallel; `nil` for no hedge. A request is hedged once, if its
     /// method is safe, it has neither a body nor a sink, and no partial response is continued.

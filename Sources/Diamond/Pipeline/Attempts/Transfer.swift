@@ -96,8 +96,7 @@ final class Transfer: Sendable {
         throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
     }
 
-    // Not inlined, as the steps without a wait in ``RetryLoop``: a frame of an async function has the values of what is
-    // inlined into it, and the frames of one exchange would take several times the memory, and time to allocate it.
+    // Not inlined, like other steps that do not wait: see ``Pipeline``.
     @inline(never)
     private func head(of response: TransportResponse, sentAt: WallTime) -> ReceivedResponse {
         meter.receiveHead(response, to: request)
