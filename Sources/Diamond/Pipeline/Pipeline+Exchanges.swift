@@ -86,7 +86,7 @@ extension Pipeline {
         return .response(try await stored(received, to: exchange))
     }
 
-    // This and the next are not inlined, like other steps that do not wait: see ``Pipeline``.
+    // This function and the next two are not inlined: see ``Pipeline``.
     @inline(never)
     private func note(_ received: ReceivedResponse, of exchange: Exchange) {
         if (200..<400).contains(received.status.code) { answers.send(exchange.origin) }

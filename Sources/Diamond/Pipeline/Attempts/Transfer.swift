@@ -96,7 +96,7 @@ final class Transfer: Sendable {
         throw TransportError(late: .cancelled(serverMayHaveActed: true), limit)
     }
 
-    // Not inlined, like other steps that do not wait: see ``Pipeline``.
+    // Not inlined, because it does not wait: see ``Pipeline``.
     @inline(never)
     private func head(of response: TransportResponse, sentAt: WallTime) -> ReceivedResponse {
         meter.receiveHead(response, to: request)
